@@ -94,7 +94,7 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
     """Writes the numbers of a launch or an experiment."""
     from downbeat.files import replacing
     from downbeat.report.export import FILE_KINDS, ROWS, frames
-    from downbeat.run.experiment import open_experiment
+    from downbeat.run.tool_results import ToolExperiment, number_frames, open_results
     from downbeat.text import named_with_units
 
     if rows not in ROWS:
@@ -102,10 +102,13 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
     kind = FILE_KINDS[to]
     if is_standard_output(output) and kind.binary:
         raise UsageError(f"{to} cannot go to standard output; give a file with --output")
-    experiment = open_experiment(path)
+    experiment = open_results([path])
+    if output.exists() and path.is_file() and output.samefile(path):
+        raise UsageError(f"'{output}' is the source of the export; give another file with --output")
     if output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
         raise UsageError(f"'{output}' is the source of the export; give another file with --output")
-    content = map(named_with_units, counted_rows(frames(experiment, rows)))
+    found = number_frames(experiment, rows) if isinstance(experiment, ToolExperiment) else frames(experiment, rows)
+    content = map(named_with_units, counted_rows(found))
     with replacing(output, kind.binary) as stream:
         kind.write(content, stream)
 

@@ -19,7 +19,9 @@ DEFAULT_NAME = "report.html"
 def report(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Directories of experiments, or .nc files.", metavar="PATH", show_default=False),
+        typer.Argument(
+            help="Directories of experiments, .nc files, or results of other tools.", metavar="PATH", show_default=False
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -49,12 +51,23 @@ def report(
 
 
 def show(
-    path: Annotated[
-        Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A .nc file, the directory of an experiment, or results of other tools.",
+            metavar="PATH",
+            show_default=False,
+        ),
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRIC_NAMES)
-    ] = "latency_avg",
+        str,
+        typer.Option(
+            help="Metric of each sample.  [default: latency_avg; of other tools all]",
+            metavar="NAME",
+            autocompletion=METRIC_NAMES,
+            show_default=False,
+        ),
+    ] = "",
     json: Annotated[
         Path | None,
         typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
@@ -66,16 +79,25 @@ def show(
     their variables.
     """
     from downbeat.data.metrics import METRICS
+    from downbeat.data.readers.kinds import KINDS
     from downbeat.files import is_standard_output
     from downbeat.output.records import view_record, write_record
     from downbeat.output.terminal import view_lines
-    from downbeat.run.experiment import open_experiment
+    from downbeat.run.tool_results import ToolExperiment, is_ours, open_results
     from downbeat.views.clocks import clock_file_view, is_clock_file
     from downbeat.views.results import results_view
+    from downbeat.views.tool_results import tool_view
 
-    if metric not in METRICS:
-        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
-    view = clock_file_view(path) if is_clock_file(path) else results_view(open_experiment(path), metric)
+    if metric not in ("", *METRICS, *KINDS):
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join({**METRICS, **KINDS})}")
+    if len(paths) == 1 and is_ours(paths[0]) and is_clock_file(paths[0]):
+        view = clock_file_view(paths[0])
+    else:
+        opened = open_results(paths)
+        if isinstance(opened, ToolExperiment):
+            view = tool_view(opened, metric)
+        else:
+            view = results_view(opened, metric or "latency_avg")
     if not is_standard_output(json):
         print("\n".join(view_lines(view)))
     if json:
@@ -110,11 +132,22 @@ def compare(
         typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRIC_NAMES)
-    ] = "latency_avg",
+        str,
+        typer.Option(
+            help="Metric of each sample.  [default: latency_avg; of other tools what both sides have]",
+            metavar="NAME",
+            autocompletion=METRIC_NAMES,
+            show_default=False,
+        ),
+    ] = "",
     statistic: Annotated[
-        str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")
-    ] = "median",
+        str,
+        typer.Option(
+            help="Statistic over the samples of a launch, e.g. p95.  [default: median; of other tools what both have]",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = "",
     margin: Annotated[
         float, typer.Option(help="A ratio this close to 1 is equivalent: 0.02 is 2 %.", metavar="SHARE")
     ] = 0.02,

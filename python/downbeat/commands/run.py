@@ -194,10 +194,16 @@ OBJECTIONS = 3  # exit status: a check of the rules failed
 def tune(
     context: typer.Context,
     collectives: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE", autocompletion=components("operation")),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")
+    ] = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="Measure nothing, choose from results of other tools.", metavar="RESULTS"),
+    ] = None,
     mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARY_NAMES)] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
     ranks: Annotated[
@@ -257,6 +263,14 @@ def tune(
     from downbeat.views.tuning import tuning_view
 
     per_node = ranks_per_node or 0
+    if source:
+        refuse_measuring(context, output)
+        tune_from(source, collectives or [], output, mpi, bench, launcher, metric, margin, confidence)
+        return
+    if not collectives:
+        raise UsageError("tune needs a collective, e.g. downbeat tune bcast -o rules, or --from RESULTS")
+    if output is None:
+        raise UsageError("tune needs a directory for rules and data: -o DIR")
     pattern, delay = one_pattern(pattern, delay)
     tuned = planned_library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
@@ -287,3 +301,75 @@ def tune(
     print(f"next: downbeat report {shlex.quote(str(output))}")
     if tuning.objections():
         raise typer.Exit(OBJECTIONS)
+
+
+MEASURING = ("sizes", "ranks", "ranks_per_node", "launches", "repetitions", "pattern", "delay", "timeout", "seed")
+WRITING = ("mpi", "bench", "launcher")
+
+
+def refuse_measuring(context: typer.Context, output: Path | None) -> None:
+    """Refuses options that have no effect on choices from results.
+
+    Raises:
+        UsageError: one of them is given.
+    """
+    if context.meta[PASSED]:
+        raise UsageError("options after -- are of measurements, and --from measures nothing; leave them out")
+    for name in (*MEASURING, *(WRITING if output is None else ())):
+        given_by = context.get_parameter_source(name)
+        if given_by and given_by.name == "COMMANDLINE":
+            why = "rules alone; give -o DIR, too" if name in WRITING else "measurements, and --from measures nothing"
+            raise UsageError(f"--{name.replace('_', '-')} is of {why}")
+
+
+def tune_from(
+    paths: Sequence[Path],
+    collectives: Sequence[str],
+    output: Path | None,
+    mpi: str,
+    bench: str,
+    launcher: str,
+    metric: str,
+    margin: float,
+    confidence: float,
+) -> None:
+    """Chooses from results of other tools; writes rules for the library `mpi` if there is a directory for them."""
+    from downbeat.data.readers import read_results
+    from downbeat.output.records import view_record, write_record
+    from downbeat.output.terminal import view_lines
+    from downbeat.run.bench import find_bench
+    from downbeat.run.bench_options import launcher_at
+    from downbeat.run.planning import planned_library
+    from downbeat.tune.from_results import choose_from, make_rules, origin_lines
+    from downbeat.tune.target import find_target, parse_share
+    from downbeat.tune.tuning import ENVIRONMENT_FILE, PROBE, check_directory, switching, write_files
+    from downbeat.views.choices import choices_view
+
+    made = choose_from(
+        read_results(paths),
+        collectives,
+        metric,
+        parse_share("margin", margin, 0.0),
+        parse_share("confidence", confidence, 0.5),
+    )
+    switch_on: tuple[str, ...] = ()
+    files: list[str] = []
+    if output is not None:
+        check_directory(output)
+        if any(made.faster.values()):
+            tuned = planned_library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", 0)
+            target = find_target(tuned, output / PROBE)
+            make_rules(made, target)
+            written = target.form.write(made.rules)
+            variables = write_files(target, written, output, origin_lines(made, paths))
+            switch_on = tuple(filter(None, switching(target, variables, output)))
+            files += [*written.files, ENVIRONMENT_FILE]
+    view = choices_view(made, margin, switch_on)
+    print("\n".join(view_lines(view)))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        write_record(view_record(view), output / CHOICES_FILE)
+        print(f"\nwritten: {', '.join(str(output / name) for name in (*files, CHOICES_FILE))}")
+
+
+CHOICES_FILE = "choices.json"

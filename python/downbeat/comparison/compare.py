@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,33 +16,39 @@ import numpy as np
 from downbeat.comparison.compared import Compared, Verdicts
 from downbeat.comparison.conditions import COMMON_START, SYNCHRONIZER
 from downbeat.comparison.judging import Judged, count_tests, judge_matches, verdicts_of
+from downbeat.comparison.kinds import chosen_number
 from downbeat.comparison.matching import ONLY_IN, Match, Matcher
 from downbeat.comparison.notes import assumption, remarks_on, shorter_span
 from downbeat.comparison.over_all import over_all, shares_of_states
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
+from downbeat.data.readers import counted_over_files
+from downbeat.data.readers.kinds import KINDS, is_rate
 from downbeat.errors import UsageError
+from downbeat.run.tool_results import ToolExperiment
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, check_rule
+
+PERCENTILE = re.compile(r"p\d+(\.\d+)?")  # that results of other tools have
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The numbers that are compared, and the rule; as arguments of `compare`.
+    """The numbers that are compared, and the rule; as arguments of `compare`, where empty ones are chosen by the sides.
 
     Raises:
         UsageError: one of them is not valid.
     """
 
-    metric: str = "latency_avg"
-    statistic: str = "median"
+    metric: str = ""
+    statistic: str = ""
     margin: float = MARGIN
     confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
-        if self.metric not in METRICS:
-            raise UsageError(f"unknown metric '{self.metric}'; choose one of {', '.join(METRICS)}")
-        if self.statistic not in STATISTICS:
+        if self.metric not in ("", *METRICS, *KINDS):
+            raise UsageError(f"unknown metric '{self.metric}'; choose one of {', '.join({**METRICS, **KINDS})}")
+        if self.statistic not in ("", *STATISTICS) and not PERCENTILE.fullmatch(self.statistic):
             raise UsageError(f"unknown statistic '{self.statistic}'; choose one of {', '.join(STATISTICS)}")
         try:
             check_rule(self.margin, self.confidence)
@@ -59,6 +66,9 @@ def comparison_of(
 ) -> Compared:
     """`compare` for this house; `where` are the conditions of A and of B."""
     rule = rule or Rule()
+    given = [a] if b is None else [a, b]
+    (metric, statistic), lines = chosen_number(given, rule.metric, rule.statistic)
+    rule = dataclasses.replace(rule, metric=metric, statistic=statistic)
     sides = sides_of(a, b, history, where, rule.metric, rule.statistic)
     matcher = Matcher(sides.paired)
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
@@ -68,8 +78,10 @@ def comparison_of(
     families = families_of(matches)
     by_family = [judge_matches([matches[i] for i in family], rule.margin, rule.confidence) for family in families]
     judged = in_order(families, by_family)
+    verdicts = Verdicts.joined(map(verdicts_of, by_family))[np.argsort(np.concatenate(families))]
+    every = [side for side in (*given, *(history or ())) if isinstance(side, ToolExperiment)]
     return Compared(
-        Verdicts.joined(map(verdicts_of, by_family))[np.argsort(np.concatenate(families))],
+        verdicts.of_rates() if is_rate(metric) else verdicts,
         tuple(sides.key),
         **dataclasses.asdict(rule),
         paired=sides.paired,
@@ -84,7 +96,8 @@ def comparison_of(
         assumes=assumption(sides, judged),
         history=list(sides.history),
         history_is_a=sides.history_is_a,
-        notes=remarks_on(sides, matcher.notes(), judged),
+        notes=[*lines, *remarks_on(sides, matcher.notes(), judged)],
+        damages=counted_over_files(damage for side in every for damage in side.results.damages),
     )
 
 

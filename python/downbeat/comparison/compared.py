@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.data.cells import NO_PATTERN, PER_CALL, USUAL, Factors, start_names
 from downbeat.data.launch_file import IMPLIED
+from downbeat.data.readers.kinds import KINDS
 from downbeat.data.states import in_main_state
+from downbeat.output.facts import Damage
 from downbeat.output.fields import FACTOR_UNITS, word
 from downbeat.run.experiment import FACTORS
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
@@ -60,6 +62,11 @@ class Verdicts(Factors):
     verdict: Texts = column("faster, slower, equivalent, undecided or unmatched, of B")
     reason: Texts = column("reason of the verdict")
 
+    def of_rates(self) -> Verdicts:
+        """Verdicts on rates, from those on their inverses: the time of a byte or a message."""
+        inverse = {name: 1 / getattr(self, name) for name in ("a", "b", "ratio")}
+        return self.replaced(ratio_low=1 / self.ratio_high, ratio_high=1 / self.ratio_low, **inverse)
+
 
 # How an operation was started.
 SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
@@ -103,6 +110,7 @@ class Compared:
         history: names of its experiments.
         history_is_a: there is no other A.
         notes: lines: exclusions, differences between the contexts of the launches.
+        damages: of files of other tools.
     """
 
     verdicts: Verdicts
@@ -124,6 +132,7 @@ class Compared:
     history: Sequence[str] = ()
     history_is_a: bool = False
     notes: Sequence[str] = ()
+    damages: Sequence[Damage] = ()
 
     @classmethod
     def of(cls, frame: pd.DataFrame | Compared) -> Compared:
@@ -152,12 +161,13 @@ class Compared:
                     values.astype(int) if each.unit in NUMBERS and np.isfinite(values).all() else values
                 )
         frame = pd.DataFrame({name: columns[name] for name in (*self.factors, *columns)})
-        frame.attrs.update(self.about(), units=UNITS)
+        unit = KINDS[self.metric].unit if self.metric in KINDS else "s"
+        frame.attrs.update(self.about(), units=Units(UNITS | {"a": unit, "b": unit}))
         return frame
 
     def about(self) -> dict[str, Any]:
         """All but the table, by name."""
-        names = [each.name for each in dataclasses.fields(self) if each.name not in ("verdicts", "factors")]
+        names = [each.name for each in dataclasses.fields(self) if each.name not in ("verdicts", "factors", "damages")]
         return {name: getattr(self, name) for name in names}
 
     @property

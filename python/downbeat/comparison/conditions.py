@@ -15,7 +15,8 @@ from downbeat.data.cells import Factors
 from downbeat.errors import UsageError
 from downbeat.files import in_use
 from downbeat.run import directory as places
-from downbeat.run.experiment import FACTORS, Experiment, NoLaunchError, open_experiment
+from downbeat.run.experiment import FACTORS, Experiment, NoLaunchError
+from downbeat.run.tool_results import ToolExperiment, is_of_tool, is_ours, open_results
 from downbeat.text import counted, split_list
 
 SYNCHRONIZER = "synchronizer"
@@ -43,8 +44,11 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         UsageError: they make no comparison, or one of them is not valid.
     """
     conditions = [word for word in what if "=" in word and not Path(word).exists()]
-    paths = [word for word in what if word not in conditions]
-    counts = (len(paths), len(conditions))
+    words = [word for word in what if word not in conditions]
+    words, history = with_history(words, history) if history else (words, history)
+    sides = sides_of_paths(words)
+    paths = [side[0] for side in sides]
+    counts = (len(sides), len(conditions))
     if history:
         valid = counts in ((1, 0), (1, 1), (2, 0), (2, 2))
         forms = "B, B factor=value, A B, or A B factor=value factor=value, each with --history DIR"
@@ -61,7 +65,7 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
     if len(paths) == 1 and len(conditions) == 2 and conditions[0] == conditions[1]:
         raise UsageError(f"{conditions[1]} would be compared with itself; give {forms}")
     where: list[Mapping[str, object]] = [parse_conditions(condition) for condition in conditions] or [{}, {}]
-    experiments = [open_experiment(path) for path in paths]
+    experiments = with_known_ranks([open_results(side) for side in sides])
     if counts == (1, 0) and not history:
         where = variants_of(experiments[0])
     if [side.get(SYNCHRONIZER) for side in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
@@ -74,6 +78,59 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         (where[0], where[-1]),
         lines,
     )
+
+
+VERSUS = "vs"  # between the files of A and of B
+
+
+def sides_of_paths(words: Sequence[str]) -> list[list[str]]:
+    """The paths of each side. Many results of other tools are two sides if they are of two directories.
+
+    Raises:
+        UsageError: which paths are A and which are B is not clear.
+    """
+    if VERSUS in words:
+        at = words.index(VERSUS)
+        sides = [list(words[:at]), list(words[at + 1 :])]
+        if not all(sides) or VERSUS in sides[1]:
+            raise UsageError(f"'{VERSUS}' stands once, between the paths of A and those of B")
+        return sides
+    if len(words) <= 2 or not any(is_of_tool(Path(word)) for word in words):
+        return [[word] for word in words]
+    directories: dict[Path, list[str]] = {}
+    for word in words:
+        directories.setdefault(Path(word).resolve().parent, []).append(word)
+    if len(directories) != 2:
+        where = counted(len(directories), "directory") if len(directories) > 1 else "one directory"
+        raise UsageError(
+            f"{len(words)} results of {where}; give two directories, or the files of A, the word {VERSUS}, and those "
+            f"of B: downbeat compare {words[0]} ... {VERSUS} {words[-1]} ..."
+        )
+    return list(directories.values())
+
+
+def with_history(words: Sequence[str], history: Sequence[Path]) -> tuple[list[str], list[Path]]:
+    """Results of other tools in the directory of those after --history belong to these: shells expand nights/*.log."""
+    directories = {path.resolve().parent for path in history if path.is_file() and not is_ours(path)}
+    inside = [word for word in words if Path(word).is_file() and Path(word).resolve().parent in directories]
+    if not inside or (len(inside) == len(words) and len(words) <= 2):
+        return list(words), list(history)
+    if len(inside) == len(words):
+        raise UsageError(
+            f"{len(words) + len(history)} results of one directory: which of them is B? Give downbeat compare B "
+            "--history DIR, with B in another directory"
+        )
+    return [word for word in words if word not in inside], [*history, *map(Path, inside)]
+
+
+def with_known_ranks(experiments: Sequence[Experiment]) -> list[Experiment]:
+    """Experiments in which a side that does not say its number of ranks, as OSU, has the number of the other."""
+    numbers = [sorted({launch.ranks for launch in each.launches if launch.ranks}) for each in experiments]
+    known = [each[0] for each in numbers if len(each) == 1]
+    return [
+        each.with_ranks(known[0]) if isinstance(each, ToolExperiment) and not number and len(known) == 1 else each
+        for each, number in zip(experiments, numbers, strict=True)
+    ]
 
 
 def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
@@ -171,6 +228,7 @@ def factor_number(name: str, value: object) -> float:
 
 MOST_NAMES = 5  # of experiments that are left out for one reason
 BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked slower ({places.SLOWER})"
+FOREIGN = "without results that Downbeat reads"
 
 
 def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple[list[Experiment], tuple[str, ...]]:
@@ -182,7 +240,11 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
     Raises:
         UsageError: a path is neither an experiment nor a directory of them, or is compared itself, or is unreadable.
     """
-    taken = {experiment.path.resolve() for experiment in compared}
+    taken = {
+        Path(path).resolve()
+        for experiment in compared
+        for path in (experiment.sources if isinstance(experiment, ToolExperiment) else [experiment.path])
+    }
     seen = set(taken)
     opened: list[Experiment] = []
     left_out: dict[str, list[str]] = {}
@@ -190,7 +252,9 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
         if path.resolve() in taken:
             raise UsageError(f"--history: '{path}' is compared itself; a history consists of other experiments")
         if path.is_dir() and not is_experiment(path):
-            inside = [entry for entry in sorted(path.iterdir()) if is_experiment(entry)]
+            entries = sorted(path.iterdir())
+            inside = [entry for entry in entries if is_experiment(entry)]
+            inside = inside or [entry for entry in entries if is_of_tool(entry)]
             if not inside and any(path.iterdir()):
                 raise UsageError(f"--history: '{path}' is neither an experiment nor a directory of experiments")
         else:
@@ -200,10 +264,13 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
                 continue
             seen.add(entry.resolve())
             try:
-                if reason := MARKED if places.is_marked(entry) else BUSY if in_use(entry) else "":
+                without = entry.is_file() and not is_ours(entry) and not is_of_tool(entry)
+                if reason := (
+                    MARKED if places.is_marked(entry) else BUSY if in_use(entry) else FOREIGN if without else ""
+                ):
                     left_out.setdefault(reason, []).append(entry.name)
                 else:
-                    opened.append(open_experiment(entry))
+                    opened.append(open_results([entry]))
             except NoLaunchError:
                 left_out.setdefault(EMPTY, []).append(entry.name)
     reasons = [

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
 from downbeat.comparison.summaries import row_names
-from downbeat.data.metrics import METRICS
+from downbeat.data.readers.kinds import is_rate, measure_of
 from downbeat.output.facts import Fact
 from downbeat.output.fields import word
 from downbeat.statistics.verdicts import (
@@ -62,6 +62,7 @@ class Conclusion(Fact):
         low: lower end of its interval.
         high: upper end.
         sessions: of the history that B is compared with; 0 without one.
+        is_rate: whether more of the metric is faster.
     """
 
     a: str
@@ -75,6 +76,7 @@ class Conclusion(Fact):
     low: float = np.nan
     high: float = np.nan
     sessions: int = 0
+    is_rate: bool = False
 
     def count(self, verdict: str) -> int:
         """The number of cells with a verdict."""
@@ -94,7 +96,30 @@ class FirstNights(Fact):
     needed: int
 
 
-def conclusion(compared: Compared) -> list[Conclusion | FirstNights]:
+@dataclass(frozen=True)
+class OneLaunchEach(Fact):
+    """The ratios of a launch of A and a launch of B, which no verdict can rest on.
+
+    Attributes:
+        a: name of A.
+        b: name of B.
+        metric: of the numbers.
+        cells: those that have a ratio.
+        ratio: B / A, geometric mean over them.
+        low: smallest.
+        high: largest.
+    """
+
+    a: str
+    b: str
+    metric: str
+    cells: int
+    ratio: float
+    low: float
+    high: float
+
+
+def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchEach]:
     """The verdicts of the cells that answer; none if no cell is on both sides."""
     if compared.history_is_a and (compared.verdicts.reason == no_sessions(len(compared.history))).all():
         return [FirstNights(len(compared.history) + 1, FEWEST_SESSIONS)]
@@ -102,6 +127,10 @@ def conclusion(compared: Compared) -> list[Conclusion | FirstNights]:
     if not len(rows):
         return []
     cells, (a, b) = rows.verdicts, rows.sides
+    ratios = cells.ratio[np.isfinite(cells.ratio)]
+    if ratios.size and np.nanmax([cells.launches_a, cells.launches_b]) == 1 and not rows.history:
+        mean, low, high = float(np.exp(np.log(ratios).mean())), float(ratios.min()), float(ratios.max())
+        return [OneLaunchEach(a, b, rows.metric, ratios.size, mean, low, high)]
     counts = tuple(
         VerdictCount(verdict, len(ratios), float(ratios.min()), float(ratios.max()))
         for verdict in VERDICT_ORDER
@@ -109,11 +138,11 @@ def conclusion(compared: Compared) -> list[Conclusion | FirstNights]:
         if len(ratios)
     )
     sessions = int(np.nanmax(cells.sessions)) if rows.history_is_a and np.isfinite(cells.sessions).any() else 0
-    about = (a, b, rows.metric, rows.readings, METRICS[rows.metric].is_time, len(rows), counts)
+    about = (a, b, rows.metric, rows.readings, measure_of(rows.metric).is_time, len(rows), counts)
     if len(counts) > 1 or counts[0].verdict not in READINGS:
-        return [Conclusion(*about, sessions=sessions)]
+        return [Conclusion(*about, sessions=sessions, is_rate=is_rate(rows.metric))]
     ratio, low, high = (float(np.exp(np.log(each).mean())) for each in (cells.ratio, cells.ratio_low, cells.ratio_high))
-    return [Conclusion(*about, ratio, low, high, sessions)]
+    return [Conclusion(*about, ratio, low, high, sessions, is_rate(rows.metric))]
 
 
 def no_sessions(sessions: int) -> str:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import select
 from downbeat.data.cells import CHANGED, HIGH, LOW, OK, STATE, Cells, Factors
+from downbeat.data.readers.kinds import is_rate
 from downbeat.data.states import states_of
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, start_of
 from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.run.tool_results import ToolExperiment
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 
 Side = Experiment | pd.DataFrame
@@ -242,7 +244,10 @@ def measured_of(side: Side, metric: str, statistic: str) -> SideCells:
     """
     if isinstance(side, Experiment):
         side.lines_on_metric(metric)
-        return side_cells(side.cell_table, metric, statistic)
+        cells = side.cell_table
+        if isinstance(side, ToolExperiment):  # operations that have numbers of other kinds alone are no failures
+            cells = cells[cells.source[f"{metric}_{statistic}"].notna().to_numpy()]
+        return side_cells(cells, metric, statistic)
     needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
     if missing := [name for name in needed if name not in side and name != STATE]:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
@@ -252,11 +257,12 @@ def measured_of(side: Side, metric: str, statistic: str) -> SideCells:
 def side_cells(cells: Cells, metric: str, statistic: str = "median") -> SideCells:
     """Cells with a statistic of a metric as the number that is compared."""
     unread = np.full(len(cells), np.nan)
+    value = cells.source[f"{metric}_{statistic}"].to_numpy(dtype=float)
     low, high = (np.asarray(cells.source.get(name, unread), dtype=float) for name in (LOW, HIGH))
     return SideCells(
         **{name: getattr(cells, name) for name in (*FACTORS, "launch", "status", "canary_path")},
         counts=cells.counts,
-        value=cells.source[f"{metric}_{statistic}"].to_numpy(dtype=float),
+        value=1 / value if is_rate(metric) else value,  # of rates the time of a byte or a message
         uncertainty=cells.uncertainty(metric, statistic),
         session=np.full(len(cells), "", dtype=object),
         canary_low=low,

@@ -108,7 +108,7 @@ class Cells(Factors, Wide):
         A step hides nothing of a mean, for samples begin anywhere within it; of quantiles that are not interpolated it
         hides a whole step.
         """
-        if bounds := METRICS[metric].clock_bounds:
+        if metric in METRICS and (bounds := METRICS[metric].clock_bounds):
             return np.asarray(bounds * self.error_bound, dtype=float)
         steps = self.source.get(f"{metric}_{STEP}", pd.Series(0.0, self.source.index)).to_numpy(dtype=float)
         hidden = {"mean": 0.0, "median": LEFT_BY_INTERPOLATION}.get(statistic, 1.0)

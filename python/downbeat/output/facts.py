@@ -205,6 +205,58 @@ class TuningNote(TuningWarning):
 
 
 @dataclass(frozen=True)
+class DecidedCells(Fact):
+    """The cells of results whose fastest algorithm is beyond doubt.
+
+    Attributes:
+        cells: with two algorithms or more.
+        decided: of these.
+        enough: cells with the launches that a verdict needs.
+        needed: launches that it needs.
+        most: launches of the cell that has most.
+    """
+
+    cells: int
+    decided: int
+    enough: int
+    needed: int
+    most: int
+
+
+@dataclass(frozen=True)
+class LaunchesForHalf(Fact):
+    """The launches that would decide half of the cells that are not decided.
+
+    Attributes:
+        cells: that are not decided.
+        known: cells in which the deviation between launches is known.
+        launches: that would decide half of the cells; None: no number does, or it is unknown.
+        same: whether it is known that no number of launches does, since algorithms differ by less than the margin.
+    """
+
+    cells: int
+    known: int
+    launches: int | None
+    same: bool
+
+
+@dataclass(frozen=True)
+class AloneInCells(Fact):
+    """Cells of results with one algorithm alone."""
+
+    cells: int
+
+
+@dataclass(frozen=True)
+class UnprovenRules(TuningWarning):
+    """Rules from results of other tools: their number, the library in the results, the library on this machine."""
+
+    rules: int
+    measured: str
+    library: str
+
+
+@dataclass(frozen=True)
 class LackOfLaunches(TuningWarning):
     """Cells of a measurement, "sweep" or "gain", that lack the launches that a verdict needs."""
 
@@ -756,3 +808,25 @@ class CallsContradict(Fact):
     calls: tuple[tuple[str, int], ...]  # group and number of each call; empty: not known
     by_s: float  # contradiction
     most_rate: float  # largest difference of two rates that is allowed
+
+
+# Results of other tools.
+
+
+@dataclass(frozen=True)
+class Damage(Fact):
+    """Something wrong in a file of another tool.
+
+    Attributes:
+        file: its path.
+        line: the first such line, from 1; 0 for the whole file.
+        what: in plain words, with a noun in the plural: "numbers that cannot be read".
+        count: how often.
+        files: number of files that have it, `file` is the first.
+    """
+
+    file: str
+    line: int
+    what: str
+    count: int
+    files: int = 1

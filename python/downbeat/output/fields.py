@@ -102,6 +102,7 @@ FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "word": word,
     "number": word,
     "time": microseconds,  # stored in s, printed in us
+    "rate": lambda rate: "-" if math.isnan(rate) else digits(rate / 1e6),  # stored in B/s, printed in MB/s
     "share": percent,
     "ratio": decimals,
     "interval": ends,  # a pair of ratios
@@ -112,7 +113,7 @@ FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "seconds": exact_seconds,
 }
 # The units in which kinds are written, where they are not those that values are stored in.
-WRITTEN_UNITS = {"time": "us", "share": "%", "ppm": "ppm", "seconds": "s"}
+WRITTEN_UNITS = {"time": "us", "rate": "MB/s", "share": "%", "ppm": "ppm", "seconds": "s"}
 
 
 @dataclass(frozen=True)

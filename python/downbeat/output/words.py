@@ -11,6 +11,7 @@ import textwrap
 from functools import singledispatch
 
 from downbeat.output.facts import (
+    AloneInCells,
     BestScheme,
     CallsContradict,
     CallsOfOneRank,
@@ -21,6 +22,8 @@ from downbeat.output.facts import (
     ClockDrift,
     ClockMoved,
     CommonAxis,
+    Damage,
+    DecidedCells,
     EventsLeftOut,
     ExitSkews,
     Fact,
@@ -29,6 +32,7 @@ from downbeat.output.facts import (
     LackOfLaunches,
     LastOrClockOff,
     LateBefore,
+    LaunchesForHalf,
     LittleWaiting,
     LongerBefore,
     MatchedByOrder,
@@ -74,6 +78,7 @@ from downbeat.output.facts import (
     TuningNote,
     UnconfirmedRules,
     UncountedCells,
+    UnprovenRules,
     WaitedBefore,
     WaitedForProcessor,
     WaitingForLateRanks,
@@ -208,6 +213,41 @@ def _(fact: NotMeasured) -> str:
 @long.register
 def _(fact: TuningNote) -> str:
     return fact.remark
+
+
+@long.register
+def _(fact: DecidedCells) -> str:
+    share = f"The fastest algorithm is beyond doubt in {fact.decided} of {counted(fact.cells, 'cell')}"
+    if fact.enough:
+        return f"{share}; {fact.enough} have the {fact.needed} launches that a verdict needs."
+    return f"{share}: a verdict needs {fact.needed} launches, and none has more than {fact.most}."
+
+
+@long.register
+def _(fact: LaunchesForHalf) -> str:
+    open_cells = f"the other {counted(fact.cells, 'cell')}"
+    if not fact.known:
+        return f"One launch each: how much launches differ is unknown, and so is how many would decide {open_cells}."
+    known = f"if launches differ as in the {counted(fact.known, 'cell')} with two or more"
+    if fact.launches is None:
+        why = (
+            "algorithms differ by less than the margin in more than half of them" if fact.same else "too few are known"
+        )
+        return f"No number of launches would decide half of {open_cells}, {known}: {why}."
+    return f"{fact.launches} launches would decide half of {open_cells}, {known}."
+
+
+@long.register
+def _(fact: AloneInCells) -> str:
+    return f"{counted(fact.cells, 'cell')} {'has' if fact.cells == 1 else 'have'} one algorithm alone."
+
+
+@long.register
+def _(fact: UnprovenRules) -> str:
+    return (
+        f"{counted(fact.rules, 'rule')} for {fact.library} from results of {fact.measured}: not proven on this "
+        "machine. Nothing shows that the library obeys them, or what they gain here."
+    )
 
 
 @long.register
@@ -701,3 +741,10 @@ def _(fact: CallsContradict) -> str:
         f"do not belong together, a clock was set, or rates differ by more than {fact.most_rate * 1e6:.0f} ppm; no "
         "bound there"
     )
+
+
+@long.register
+def _(fact: Damage) -> str:
+    first = f"{fact.file}:{fact.line}" if fact.line else fact.file
+    where = f" in {counted(fact.files, 'file')}, first" if fact.files > 1 else ", first" if fact.count > 1 else ","
+    return f"{fact.what}: {fact.count}{where} {first}"

@@ -24,6 +24,7 @@ from downbeat.data.launch_file import (
     open_launch,
     open_samples,
 )
+from downbeat.data.readers import tool_names
 from downbeat.data.samples import lacks, sample_metrics
 from downbeat.data.states import path_of, with_states
 from downbeat.errors import UsageError, reading
@@ -226,7 +227,10 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
         return open_directory(path)
     files = [file for file in sorted(path.glob("*.nc")) if file not in without]
     if not files:
-        raise UsageError(f"'{path}' is not the directory of an experiment: it has neither {layout.PLAN} nor .nc files")
+        raise UsageError(
+            f"'{path}' is not the directory of an experiment: it has neither {layout.PLAN} nor .nc files, "
+            f"nor results of {tool_names()}"
+        )
     launches: list[Launch] = []
     for file in files:
         launch = lone_launch(file, 1)

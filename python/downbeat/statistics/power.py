@@ -228,7 +228,7 @@ def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, pr
 
 
 def launches_needed(
-    ratio: float,
+    ratio: ArrayLike,
     deviation: ArrayLike,
     freedom: ArrayLike,
     paired: ArrayLike,
@@ -238,7 +238,7 @@ def launches_needed(
     """The number of launches that show a ratio with a probability, 0.9 by default.
 
     Args:
-        ratio: true ratio, B / A.
+        ratio: true ratio, B / A; a number, or shape (n,).
         deviation: standard deviation of the logarithm of the ratio from one launch of each, `Comparison.deviation`; a
             number, or shape (n,).
         freedom: degrees of freedom of that estimate, rounded down.
@@ -250,11 +250,11 @@ def launches_needed(
         At least 5, which a verdict needs, at most 100,000. Shape (n,), or (1,).
 
     Raises:
-        ValueError: the ratio is 1.
+        ValueError: a ratio is 1.
     """
-    if ratio == 1:
+    if np.any(np.asarray(ratio) == 1):
         raise ValueError("a ratio of 1 is no difference; give another ratio")
-    return fewest(Spread.of(deviation, freedom, rule), math.log(ratio), paired, FEWEST_LAUNCHES, probability)
+    return fewest(Spread.of(deviation, freedom, rule), np.log(ratio), paired, FEWEST_LAUNCHES, probability)
 
 
 def launches_alike(
@@ -275,14 +275,16 @@ def launches_alike(
     return fewest(Spread.of(deviation, freedom, rule), None, paired, FEWEST_ALIKE, probability)
 
 
-def fewest(spread: Spread, logs: float | None, paired: ArrayLike, least: int, probability: float) -> Counts:
+def fewest(spread: Spread, logs: ArrayLike | None, paired: ArrayLike, least: int, probability: float) -> Counts:
     """The smallest numbers of launches, from `least` to 100,000, with the probability; by doubling and bisection."""
     pairs = np.broadcast_to(np.asarray(paired, dtype=bool), spread.error.shape)
     low, high = np.full(spread.error.shape, least - 1), np.full(spread.error.shape, least)
+    means = None if logs is None else np.broadcast_to(np.asarray(logs, dtype=float), spread.error.shape)
 
     def short(launches: Counts, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         chance: Callable[..., Floats] = spread[rows].chance
-        return np.asarray(chance(logs, launches, freedom_of(launches, pairs[rows])) < probability)
+        some = None if means is None else means[rows]
+        return np.asarray(chance(some, launches, freedom_of(launches, pairs[rows])) < probability)
 
     rows = np.arange(high.size)
     while rows.size:

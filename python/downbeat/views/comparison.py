@@ -22,7 +22,7 @@ from downbeat.comparison.facts import (
     within_states,
 )
 from downbeat.comparison.sides import Side
-from downbeat.data.metrics import METRICS
+from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, measure_of
 from downbeat.output.blocks import Block, Depth, Line, Table, Terms, View
 from downbeat.output.fields import Field, factor_field
 from downbeat.output.markdown import notebook_html
@@ -56,8 +56,8 @@ def compare(
     history: Sequence[Side] | None = None,
     where_a: Mapping[str, object] | None = None,
     where_b: Mapping[str, object] | None = None,
-    metric: str = "latency_avg",
-    statistic: str = "median",
+    metric: str = "",
+    statistic: str = "",
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
@@ -82,8 +82,9 @@ def compare(
             None: no history; `attrs["assumes"]` then says what the verdicts assume.
         where_a: factor -> value: selects the cells of A.
         where_b: the same for B; must name the same factors as `where_a`.
-        metric: one of `METRICS`.
-        statistic: over the valid samples of a launch, one of `STATISTICS`.
+        metric: one of `METRICS`, or of KINDS for results of other tools; by default `latency_avg`, or what both sides
+            have.
+        statistic: over the valid samples of a launch, one of `STATISTICS`; by default the median, or what both have.
         margin: a ratio within 1 / (1 + margin) and 1 + margin counts as 1.
         confidence: of the intervals.
 
@@ -115,6 +116,7 @@ def comparison_view(result: Compared | pd.DataFrame) -> View:
         *(Line(fact, "note") for fact in notes if not any(isinstance(each, FirstNights) for each in facts)),
         *(Line(fact, "note", brief=True) for fact in step_of(compared)),
         *(Line(note, "note") for note in compared.notes),
+        *(Line(damage, "warning") for damage in compared.damages),
         *(Line(fact, "note") for fact in unseen(answer if len(answer) else compared)),
     ]
     return View("", tuple(blocks), record=record_of(compared))
@@ -128,10 +130,10 @@ def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
         title: of the table.
         labels: factors that have a column; empty: those that vary.
     """
-    labels, (name_a, name_b) = labels or rows.shown_factors, rows.heads
+    labels, (name_a, name_b), (_, written) = labels or rows.shown_factors, rows.heads, shown_unit(rows.metric)
     fields = {name: factor_field(name) for name in labels} | {
-        "a": Field(name_a, "time"),
-        "b": Field(name_b, "time"),
+        "a": Field(name_a, written),
+        "b": Field(name_b, written),
         "ratio": Field("ratio", "ratio"),
         "interval": Field("interval", "interval"),
         "verdict": Field(f"after {name_b}" if rows.readings else f"{name_b} is"),
@@ -147,6 +149,11 @@ def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
     return Table(title, frame, fields, len(labels), across, COLUMNS)
 
 
+def shown_unit(metric: str) -> tuple[str, str]:
+    """The unit in which a metric is shown, and the kind of its fields."""
+    return UNITS_SHOWN[KINDS[metric].unit if metric in KINDS else "s"]
+
+
 def head_of(rows: Compared) -> list[tuple[str, str]]:
     """The metric, both sides, the history, the ratio and the method, each with its name."""
     sessions, unit = np.isfinite(rows.verdicts.sessions).any(), "session" if rows.history_is_a else "launch"
@@ -155,7 +162,7 @@ def head_of(rows: Compared) -> list[tuple[str, str]]:
     tests = {0: "no test", 1: "one test"}.get(rows.tests, f"Holm's correction for {rows.tests} cells")
     equivalent = f"equivalent: within {PERCENT * rows.margin:g} % of 1"
     return [
-        ("metric", f"{rows.metric} in us: {METRICS[rows.metric].meaning}"),
+        ("metric", f"{rows.metric} in {shown_unit(rows.metric)[0]}: {measure_of(rows.metric).meaning}"),
         ("", f"{rows.statistic} of a launch, the typical launch"),
         ("A", side_text(rows.name_a, rows.where_a, rows.verdicts.launches_a, unit)),
         ("B", side_text(rows.name_b, rows.where_b, rows.verdicts.launches_b)),

@@ -77,3 +77,20 @@ class Described(Fact):
 
     launches: int
     span: float
+
+
+@dataclass(frozen=True)
+class LaunchSpread(Fact):
+    """How much launches differ, in results of other tools.
+
+    Attributes:
+        cells: all of them.
+        several: cells with two launches or more.
+        median: largest / smallest launch, median over these cells; NaN without any.
+        high: of nine of ten of these cells at most.
+    """
+
+    cells: int
+    several: int
+    median: float
+    high: float

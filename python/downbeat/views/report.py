@@ -25,12 +25,14 @@ from downbeat.run.directory import PLAN
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import host_lines
+from downbeat.run.tool_results import ToolExperiment, is_ours, open_results
 from downbeat.text import counted, listed
 from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
 from downbeat.views import words as words  # the wordings of facts
 from downbeat.views.clocks import clock_view
 from downbeat.views.facts import machine_states
+from downbeat.views.tool_results import tool_view
 from downbeat.views.tuning import tuning_view
 
 if TYPE_CHECKING:
@@ -46,19 +48,28 @@ def make_report(paths: Sequence[Path]) -> View:
     """The view of a report.
 
     Args:
-        paths: directories of experiments, files `.nc` of downbeat-bench; at least one.
+        paths: directories of experiments, files `.nc` of downbeat-bench, results of other tools; at least one.
 
     Raises:
         UsageError: one of them is nothing of the kind, or of an experiment that has no report.
     """
-    sources = with_names(source for path in paths for source in open_sources(path))
+    of_tools = [path for path in paths if not is_ours(path)]
+    opened = [source for path in paths if path not in of_tools for source in open_sources(path)]
+    if of_tools:  # runs of other tools are launches of one experiment
+        results = open_results(of_tools)
+        opened.append((results.name, results))
+    sources = with_names(opened)
     views = [(name, view_of(source, name)) for name, source in sources]
     end = (Heading("Terms"), Terms(GLOSSARY))
     if len(views) == 1:
         view = views[0][1]
         title = f"{view.title}{where_and_when(sources[0][1])}"
         return dataclasses.replace(view, title=title, blocks=(*unique_pictures(view.blocks), *end))
-    experiments = {name: source for name, source in sources if isinstance(source, Experiment)}
+    experiments = {
+        name: source
+        for name, source in sources
+        if isinstance(source, Experiment) and not isinstance(source, ToolExperiment)
+    }
     shared = {f"{view.title}; {view.byline}" for _, view in views}
     lead = [line for name, view in views for line in lead_of(name, view, alone=len(shared) > 1)]
     lead = [*(Line(text, label="each") for text in shared if len(shared) == 1), *lead]
@@ -117,6 +128,8 @@ def view_of(source: Source, name: str) -> View:
     """The view of a source."""
     if isinstance(source, TuningRecord):
         return tuning_view(source)
+    if isinstance(source, ToolExperiment):
+        return tool_view(source, page=True)
     if isinstance(source, Experiment):
         return experiment_page(source)
     return dataclasses.replace(clock_view(source), title=name)
@@ -124,6 +137,8 @@ def view_of(source: Source, name: str) -> View:
 
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
+    if isinstance(source, ToolExperiment):
+        return ""
     if isinstance(source, TuningRecord):
         return f", {source.origin.host}, {source.origin.written[:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs

@@ -15,6 +15,7 @@ from downbeat.comparison.facts import (
     Conclusion,
     FirstNights,
     NextStep,
+    OneLaunchEach,
     OpenCells,
     OperationVerdicts,
     OtherCells,
@@ -40,7 +41,7 @@ from downbeat.statistics.kinds import SLOW_LAUNCHES
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE
 from downbeat.text import PERCENT, bytes_text, counted, duration_text, listed
-from downbeat.views.facts import Described, LeftOut, MachineStates, Resemble, RunSummary
+from downbeat.views.facts import Described, LaunchSpread, LeftOut, MachineStates, Resemble, RunSummary
 
 __all__ = ["long", "short"]
 
@@ -117,10 +118,11 @@ def against_nights(fact: Conclusion) -> str:
     for verdict, word in (("slower", "Slower"), ("faster", "Faster")):
         for each in fact.counts:
             if each.verdict == verdict:
+                times_of = (each.low, each.high) if not fact.is_rate else (1 / each.high, 1 / each.low)
                 where = "all" if each.cells == fact.cells > 1 else f"{each.cells} of"
                 of = f"{where} {counted(fact.cells, 'cell')}" if fact.cells > 1 else "the cell"
                 head = f"{word if not clauses else word.lower()} than {before if not clauses else 'then'} in {of}"
-                clauses.append(f"{head}: {effect_text(False, verdict, each.low, each.high)}")
+                clauses.append(f"{head}: {effect_text(False, verdict, *times_of)}")
     if not clauses:
         return f"Neither slower nor faster than {before}, {counted(fact.cells, 'cell')}: {', '.join(other_counts)}."
     return f"{'; '.join([*clauses, *other_counts])}."
@@ -130,6 +132,15 @@ def against_nights(fact: Conclusion) -> str:
 def _(fact: FirstNights) -> str:
     nothing = "nothing to compare with yet" if fact.night == 1 else "too few nights to compare with yet"
     return f"Night {fact.night} of {fact.needed}: recorded, {nothing}."
+
+
+@long.register
+def _(fact: OneLaunchEach) -> str:
+    ratio = times(fact.ratio) if fact.cells == 1 else f"{times(fact.ratio)} ({times(fact.low)} to {times(fact.high)})"
+    return (
+        f"{fact.metric} of {side_text(fact.b)} is {ratio} times that of {side_text(fact.a)}, over "
+        f"{counted(fact.cells, 'cell')}; one launch each: nothing is known of differences between launches."
+    )
 
 
 @long.register
@@ -391,4 +402,14 @@ def _(fact: Described) -> str:
     span_of_launches = duration_text(fact.span)
     return (
         f"these {fact.launches} launches describe {span_of_launches} of this machine; for latencies that hold tomorrow:"
+    )
+
+
+@long.register
+def _(fact: LaunchSpread) -> str:
+    if not fact.several:
+        return f"{counted(fact.cells, 'cell')}, one launch each: nothing is known of differences between launches."
+    return (
+        f"Launches of a cell differ by {times(fact.median)} times in the median (largest / smallest), by "
+        f"{times(fact.high)} in one of ten; {fact.several} of {counted(fact.cells, 'cell')} have two launches or more."
     )

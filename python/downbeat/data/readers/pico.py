@@ -1,0 +1,306 @@
+"""PICO: `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in directories or archives of `<time>`.
+
+A file has the calls of one case in ns: the largest time over ranks (`highest`), and with output level "all" that of
+each rank; where PICO was built for phases, that of rank 0 and of its phases. Names without a datatype have bytes.
+Tables `<system>_metadata.csv` beside the directory of the system say what a test is. A launch is a test of a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import math
+import re
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, count_of, summaries_of
+from downbeat.data.readers.sources import Source, is_archive
+from downbeat.output.facts import Damage
+from downbeat.tables import Floats, Ints
+
+NAME = "PICO"
+TIME = r"\d{4}_\d\d_\d\d___\d\d_\d\d_\d\d"
+FILE = re.compile(
+    rf"(?:(?P<system>[^/]+)/)?(?P<time>{TIME})/(?P<test>[^/]+)/(?P<count>\d+)_(?P<name>[^/]+)\.(?P<end>csv|err)$"
+)
+OTHER = re.compile(rf"(?:[^/]+_metadata\.csv|{TIME}/(?:aggregated_results_summary|alloc\w*)\.csv)$")
+ARCHIVE = re.compile(rf"{TIME}\.(?:tar|tgz|tar\.\w+)$")
+SIZE_OF = {
+    "unsigned_char": 1, "char": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "int": 4, "float": 4, "double": 8
+}  # fmt: skip
+TRAILER = re.compile(rb"^(?:Average runtime: |-> Buffer: )[^\n]*(?:\n|\Z)", re.MULTILINE)  # means of the numbers before
+ROWS = re.compile(rb"(?:[0-9]+(?:,[0-9]+)*\n)*")
+REFUSED = re.compile(rb"invalid-value|Valid values")
+NANOSECONDS = 1e-9
+
+ARCHIVE_ERRORS = (tarfile.TarError, EOFError, OSError)
+DAMAGED = "archives that are cut or damaged"
+EMPTY = "files without numbers"
+NO_TIME = "calls of 0 ns, left out"
+NO_METADATA = "tests without metadata, whose operation is unknown"
+REFUSED_ALGORITHMS = "cases whose algorithm the library refused, left out"
+ERRORS = "cases with a message of an error"
+PHASES = "columns of phases, which are not read"
+
+Test = tuple[str, str, str]  # system, time, number
+
+
+def recognizes_tree(source: Source) -> bool:
+    """Whether a source has such files, or archives of them."""
+    if source.path.is_dir():
+        directory = source.path.resolve().as_posix()
+        return any(FILE.search(f"{directory}/{name}") or ARCHIVE.search(name) for name in source.names)
+    if is_archive(source.path):
+        if ARCHIVE.search(source.path.name):
+            return True
+        with contextlib.suppress(*ARCHIVE_ERRORS):
+            return any(map(FILE.search, source.names))
+        return False
+    return FILE.search(source.path.resolve().as_posix()) is not None
+
+
+@dataclass
+class Case:
+    """The calls of a file: columns of ns by their headings."""
+
+    columns: dict[str, Ints]
+    problems: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, content: bytes) -> Case:
+        """Reads a file."""
+        body = TRAILER.sub(b"", content)
+        first, _, rows = body.partition(b"\n")
+        names = first.decode(errors="replace").strip().split(",")
+        if names[0].isdigit():
+            names, rows = ["highest", *(f"rank{i}" for i in range(len(names) - 1))], body
+        problems: dict[str, int] = {}
+        if rows and not rows.endswith(b"\n"):
+            rows = rows[: rows.rfind(b"\n") + 1]
+            problems[CUT] = 1
+        if not ROWS.fullmatch(rows) or rows.count(b",") != rows.count(b"\n") * (len(names) - 1):
+            lines = rows.splitlines(keepends=True)
+            good = [line for line in lines if ROWS.fullmatch(line) and line.count(b",") == len(names) - 1]
+            problems[UNREADABLE] = sum(bool(line.strip()) for line in lines) - len(good)
+            rows = b"".join(good)
+        values = np.fromstring(rows.replace(b"\n", b",").rstrip(b","), dtype=np.int64, sep=",")
+        table = values.reshape(-1, len(names))
+        measured = np.all(table > 0, axis=1) if names[0] == "highest" else table[:, 0] > 0
+        if zeros := int((~measured).sum()):
+            problems[NO_TIME] = zeros
+        if not measured.any():
+            problems[EMPTY] = 1
+        return cls(dict(zip(names, table[measured].T, strict=True)), problems)
+
+    def times(self) -> dict[str, Floats]:
+        """Kind -> the times of the calls, s."""
+        if "highest" not in self.columns:
+            return {"latency_observed": seconds(self.columns["rank0"])} if "rank0" in self.columns else {}
+        ranks = [values for name, values in self.columns.items() if re.fullmatch(r"rank\d+", name)]
+        kinds = {"latency_max": seconds(self.columns["highest"])}
+        if ranks:
+            kinds["latency_avg"] = seconds(np.mean(ranks, axis=0))
+            kinds["latency_min"] = seconds(np.min(ranks, axis=0))
+        return kinds
+
+
+def seconds(values: NDArray[Any]) -> Floats:
+    """Times in ns as s."""
+    return np.asarray(values * NANOSECONDS, dtype=float)
+
+
+class Entry(NamedTuple):
+    """A file of PICO: name with directories, name for messages, archive or file that has it, content."""
+
+    name: str
+    shown: str
+    container: Path
+    content: bytes
+
+
+def contents(path: Path) -> Iterator[Entry]:
+    """The files of PICO in a file, directory or archive; an entry without a name if an archive is cut or damaged."""
+    if is_archive(path):
+        try:
+            with tarfile.open(path, "r|*") as archive:
+                for entry in archive:
+                    name = f"{path.resolve().parent.name}/{entry.name.removeprefix('./')}"
+                    if entry.isfile() and is_read(name) and (file := archive.extractfile(entry)):
+                        yield Entry(name, f"{path}:{entry.name}", path, file.read())
+        except ARCHIVE_ERRORS:
+            yield Entry("", str(path), path, b"")
+        return
+    for name in Source(path).names if path.is_dir() else [""]:
+        inner = path / name
+        if is_archive(inner):
+            yield from contents(inner)
+        elif is_read(inner.resolve().as_posix()):
+            yield Entry(inner.resolve().as_posix(), str(inner), inner, inner.read_bytes())
+
+
+def is_read(name: str) -> bool:
+    """Whether a file has numbers, or says what they are."""
+    return bool(FILE.search(name) or OTHER.search(name))
+
+
+@functools.lru_cache(maxsize=1)
+def cases_in(path: Path) -> dict[str, Case]:
+    """The cases in a file or archive, by their names for messages: read again for single calls."""
+    return {entry.shown: Case.of(entry.content) for entry in contents(path) if entry.name.endswith(".csv")}
+
+
+class Summary(NamedTuple):
+    """A file with the calls of a case: its name, kind -> statistics, and the number of calls."""
+
+    match: re.Match[str]
+    shown: str
+    container: Path
+    kinds: dict[str, dict[str, float]]
+    calls: int
+
+
+def read_tree(source: Source) -> Results:
+    """The results in a source."""
+    cases: list[Summary] = []
+    tables: dict[Test, dict[str, str]] = metadata_beside(source.path)
+    hosts: dict[tuple[str, str], str] = {}  # time and number of ranks, empty for any -> hosts
+    errors: dict[str, bytes] = {}  # name of a case without its ending -> messages
+    damages: list[Damage] = []
+    for name, shown, container, content in contents(source.path):
+        if not name:
+            damages += facts_of(shown, {DAMAGED: 1})
+        elif match := FILE.search(name):
+            if match["end"] == "err":
+                errors[name[:-4]] = content.strip()
+                continue
+            case = Case.of(content)
+            damages += facts_of(shown, case.problems)
+            if "highest" not in case.columns and len(case.columns) > 1:
+                damages += facts_of(shown, {PHASES: len(case.columns) - 1})
+            times = case.times()
+            count = max((each.size for each in times.values()), default=0)
+            kinds = {kind: summaries_of(each) for kind, each in times.items() if each.size}
+            cases.append(Summary(match, shown, container, kinds, count))
+        elif name.endswith("_metadata.csv") or name.endswith("summary.csv"):
+            tables = {**metadata_of(name, content), **tables}
+        else:
+            time, _, file = name.rpartition("/")
+            ranks = re.search(r"_(\d+)\.csv$", file)
+            hosts[time.rpartition("/")[2], ranks[1] if ranks else ""] = hosts_of(content)
+    return results_of(cases, tables, hosts, errors, damages)
+
+
+def results_of(
+    cases: Iterable[Summary],
+    tables: Mapping[Test, Mapping[str, str]],
+    hosts: Mapping[tuple[str, str], str],
+    errors: Mapping[str, bytes],
+    damages: list[Damage],
+) -> Results:
+    """The results of cases, whose tests `tables` describe."""
+    runs: dict[Test, tuple[int, ToolRun, dict[str, object]]] = {}
+    rows: list[dict[str, object]] = []
+    calls: dict[int, Callable[[], Floats]] = {}
+    for match, shown, container, kinds, count in cases:
+        test = (match["system"] or "", match["time"], match["test"])
+        if test not in runs:
+            table = tables.get(test) or tables.get(("", *test[1:])) or {}
+            if not table:
+                damages += facts_of(shown, {NO_METADATA: 1})
+            runs[test] = (len(runs), *run_of(test, table, shown.rpartition("/")[0], hosts))
+        number, _, factors = runs[test]
+        if message := errors.get(match.string[:-4]):
+            damages += facts_of(shown, {REFUSED_ALGORITHMS if REFUSED.search(message) else ERRORS: 1})
+            if REFUSED.search(message):
+                continue
+        datatype = next((each for each in SIZE_OF if match["name"].endswith(f"_{each}")), "")
+        case: dict[str, object] = {
+            **factors,
+            "run": number,
+            "size": int(match["count"]) * SIZE_OF.get(datatype, 1),
+            "datatype": datatype,
+            "algorithm": match["name"].removesuffix(f"_{datatype}"),
+            "calls": count,
+        }
+        for kind, statistics in kinds.items():
+            calls[len(rows)] = functools.partial(times_of, container, shown, kind)
+            rows += ({**case, "kind": kind, "statistic": name, "value": each} for name, each in statistics.items())
+    made = Results.of_rows([run for _, run, _ in runs.values()], rows, damages)
+    return Results(made.runs, made.numbers, made.damages, calls)
+
+
+def times_of(path: Path, shown: str, kind: str) -> Floats:
+    """The times of the calls of a case, s, read again."""
+    return cases_in(path)[shown].times()[kind]
+
+
+def facts_of(shown: str, problems: Mapping[str, int]) -> tuple[Damage, ...]:
+    """Damage of a file, by its number."""
+    damage = DamageCounter(shown)
+    for what, count in problems.items():
+        damage.add(what, 0, count)
+    return damage.facts()
+
+
+def run_of(
+    test: Test, table: Mapping[str, str], path: str, hosts: Mapping[tuple[str, str], str]
+) -> tuple[ToolRun, dict[str, object]]:
+    """The run of a test, and the columns that its numbers share."""
+    system, time, number = test
+    known = {name: text for name, value in table.items() if (text := (value or "").strip()) not in ("", "null")}
+    sides = [int(side) for side in re.findall(r"\d+", known.get("nnodes", ""))]
+    nodes = math.prod(sides) if sides else 0
+    ranks = nodes * count_of(known.get("tasks_per_node"))
+    shape = known.get("nnodes", "") if len(sides) > 1 else ""
+    settings = {"system": system, "shape": shape, "notes": known.get("notes", "")}
+    if known.get("gpu_awareness", "no") != "no":
+        settings["gpu"] = f"{known.get('gpu_lib', '')} {known.get('gpu_lib_version', '')}".strip() or "yes"
+    context = {
+        **{name: value for name, value in known.items() if name not in ("timestamp", "test_id")},
+        "system": system,
+        "test": number,
+        "library": f"{known.get('mpi_lib', '')} {known.get('mpi_lib_version', '')}".strip(),
+        "hosts": hosts.get((time, str(ranks))) or hosts.get((time, ""), ""),
+    }
+    date = f"{time[:10].replace('_', '-')}T{time[13:].replace('_', ':')}"
+    factors: dict[str, object] = {
+        "operation": known.get("collective_type", "unknown").lower(),
+        "ranks": ranks,
+        "nodes": nodes,
+        "setting": ",".join(f"{name}={value.replace(',', ';')}" for name, value in settings.items() if value),
+    }
+    return ToolRun(NAME, "", path, 0, date, {name: value for name, value in context.items() if value}), factors
+
+
+def metadata_beside(path: Path) -> dict[Test, dict[str, str]]:
+    """The metadata in tables of the directories above; tests of the nearest table count."""
+    tables: dict[Test, dict[str, str]] = {}
+    for directory in list(path.resolve().parents)[3::-1]:
+        for file in sorted(directory.glob("*_metadata.csv")):
+            tables |= metadata_of(file.as_posix(), file.read_bytes())
+    return tables
+
+
+def metadata_of(name: str, content: bytes) -> dict[Test, dict[str, str]]:
+    """The tests in a table, which is one of a system, or the summary of a time with a system in each row."""
+    lines = content.decode("utf-8", errors="replace").splitlines()
+    system = Path(name).name.removesuffix("_metadata.csv") if name.endswith("_metadata.csv") else ""
+    return {
+        (system or row.get("system") or "", row["timestamp"], row["test_id"]): dict(row)
+        for row in csv.DictReader(lines)
+        if row.get("test_id")
+    }
+
+
+def hosts_of(content: bytes) -> str:
+    """The hosts in a table of ranks, in their order."""
+    rows = csv.DictReader(content.decode("utf-8", errors="replace").splitlines())
+    return ",".join(dict.fromkeys(row["allocation"] for row in rows if row.get("allocation")))

@@ -1,0 +1,78 @@
+"""Files, directories and archives as members with content."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from downbeat.errors import UsageError
+
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a path names a tar archive."""
+    return path.name.endswith(ARCHIVES)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file of a source.
+
+    Attributes:
+        name: relative to the source; of a lone file its name.
+        path: for messages: path of the file, or `archive:name`.
+        content: its bytes.
+    """
+
+    name: str
+    path: str
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        """The content as text; empty for binary files."""
+        return "" if b"\0" in self.content[:4096] else self.content.decode("utf-8", errors="replace")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, a directory with all files in it, or a tar archive."""
+
+    path: Path
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the files, in the order of `members`."""
+        if self.path.is_dir():
+            return sorted(str(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file())
+        if is_archive(self.path):
+            with self.archive() as archive:
+                return [entry.name for entry in archive if entry.isfile()]
+        return [self.path.name]
+
+    def members(self) -> Iterator[Member]:
+        """The files, one after the other; an archive is read once, from begin to end.
+
+        Raises:
+            UsageError: the archive is damaged.
+        """
+        if is_archive(self.path):
+            try:
+                with self.archive() as archive:
+                    for entry in archive:
+                        if entry.isfile() and (file := archive.extractfile(entry)):
+                            yield Member(entry.name, f"{self.path}:{entry.name}", file.read())
+            except (tarfile.TarError, EOFError, OSError) as error:
+                raise UsageError(f"'{self.path}' is damaged: {error}") from error
+            return
+        for name in self.names:
+            path = self.path / name if self.path.is_dir() else self.path
+            yield Member(name, str(path), path.read_bytes())
+
+    def archive(self) -> tarfile.TarFile:
+        """The opened archive."""
+        return tarfile.open(self.path, "r|*")  # a stream: memory of one member

@@ -1,0 +1,135 @@
+"""The view of choices from results of other tools."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from downbeat.data.readers.kinds import KINDS
+from downbeat.output.blocks import Command, Depth, Heading, Line, Role, Table, Terms, View
+from downbeat.output.facts import Fact, TuningWarning
+from downbeat.output.fields import Field
+from downbeat.statistics.power import MOST_LAUNCHES
+from downbeat.tables import Floats
+from downbeat.text import PERCENT, listed
+from downbeat.tune.from_results import Choices, FromResults
+
+MOST_ROWS = 20  # of a terminal
+LONGEST_PLACE = 50  # characters
+
+
+def choices_view(made: FromResults, margin: float, switch_on: tuple[str, ...] = ()) -> View:
+    """The view of choices; `switch_on`: lines that switch the rules on, if there are any."""
+    table = made.choices
+    decided = table[table.decided]
+    conditions = (
+        ("decided", "faster than the default beyond doubt; where files name no default, than the second algorithm"),
+        ("margin", f"{PERCENT * margin:g} %"),
+    )
+    return View(
+        f"Choices from results of {listed(made.tools)}",
+        (
+            *(Line(fact, role_of(fact, number)) for number, fact in enumerate(made.facts())),
+            by_collective(table),
+            *([cells_table("Decided cells", decided, Depth.SUMMARY)] if len(decided) else []),
+            Heading("All cells", depth=Depth.PAGE),
+            cells_table("", table, Depth.PAGE),
+            Heading("Switch the rules on"),
+            *(Command((line,)) for line in switch_on),
+            Heading("How it was chosen", depth=Depth.PAGE),
+            Terms(conditions),
+        ),
+        f"{made.statistic} of: {KINDS[made.kind].meaning}",
+        {"choices": table.frame().replace(np.inf, np.nan).to_dict("records")},
+    )
+
+
+def role_of(fact: Fact, number: int) -> Role:
+    """The answer comes first, warnings are marked."""
+    return "warning" if isinstance(fact, TuningWarning) else "answer" if number == 0 else "text"
+
+
+def place_text(library: str, setting: str) -> str:
+    """What numbers are of, without the names of factors: "leonardo, OMPI 4.1.6"."""
+    words = [part.partition("=")[2] for part in setting.split(",") if part]
+    return textwrap.shorten(", ".join(filter(None, [*words, library])), LONGEST_PLACE, placeholder=" ...")
+
+
+def by_collective(table: Choices) -> Table:
+    """A row for each collective, number of ranks, library and setting, with what is known of its cells."""
+    rows = [
+        {
+            "of": place_text(library, setting),
+            "ranks": ranks,
+            "collective": collective,
+            "cells": len(cells),
+            "decided": int(cells.decided.sum()),
+            "launches": int(cells.launches.max()),
+            "default_ratio": middle(cells.default_ratio),
+            "runner_up_ratio": middle(cells.runner_up_ratio),
+            "needed": middle(cells.needed, "inverted_cdf"),
+        }
+        for (collective, ranks, library, setting), cells in table.groups(
+            table.collective, table.ranks, table.library, table.setting
+        )
+    ]
+    fields = {
+        "of": Field("of"),
+        "ranks": Field("ranks", "number"),
+        "collective": Field("collective"),
+        "cells": Field("cells", "number"),
+        "decided": Field("decided", "number"),
+        "launches": Field("launches", "number", meaning="of the cell with most"),
+        "default_ratio": Field("/ default", "ratio", meaning="time of the fastest over it, median over cells"),
+        "runner_up_ratio": Field("/ second", "ratio", meaning="time of the fastest over it, median over cells"),
+        "needed": Field("needed", "number", meaning="launches that would decide half of the cells"),
+    }
+    frame = pd.DataFrame(rows)
+    frame["needed"] = [needed_text(value) for value in frame["needed"]]
+    return Table("Cells by collective", frame, fields, 3, more="choices.json", depth=Depth.SUMMARY)
+
+
+def middle(values: Floats, method: Literal["linear", "inverted_cdf"] = "linear") -> float:
+    """The median of the numbers that are known, NaN without one."""
+    known = values[~np.isnan(values)]
+    return float(np.quantile(known, 0.5, method=method)) if known.size else np.nan
+
+
+def needed_text(value: float) -> str:
+    """A number of launches; "-" where none is known, "never" where no number decides."""
+    return "-" if np.isnan(value) else "never" if value >= MOST_LAUNCHES else f"{value:.0f}"
+
+
+def cells_table(title: str, table: Choices, depth: Depth) -> Table:
+    """A row per cell."""
+    frame = table.frame()
+    frame["of"] = list(map(place_text, table.library, table.setting))
+    for name in ("default", "runner_up"):
+        ends = zip(getattr(table, f"{name}_low"), getattr(table, f"{name}_high"), strict=True)
+        frame[f"{name}_interval"] = list(ends)
+    frame["needed"] = [needed_text(value) for value in table.needed]
+    fields = {
+        "of": Field("of"),
+        "ranks": Field("ranks", "number"),
+        "collective": Field("collective"),
+        "size": Field("bytes", "number", "byte"),
+        "fastest": Field("fastest"),
+        "value": Field("time [us]", "time", "s"),
+        "default_ratio": Field("/ default", "ratio"),
+        "default_interval": Field("interval", "interval"),
+        "default_verdict": Field("verdict"),
+        "runner_up": Field("second"),
+        "runner_up_ratio": Field("/ second", "ratio"),
+        "runner_up_interval": Field("its interval", "interval"),
+        "runner_up_verdict": Field("its verdict"),
+        "launches": Field("launches", "number"),
+        "needed": Field("needed", "number"),
+    }
+    shown = ["fastest", "value", "default_ratio", "default_verdict", "runner_up", "runner_up_ratio", "launches"]
+    choices = [list(fields)[4:], shown, ["fastest", "default_ratio", "default_verdict", "runner_up_ratio", "launches"]]
+    return Table(
+        title, frame, fields, 4, choices=choices, more="choices.json", most=MOST_ROWS, noun="cells", depth=depth
+    )

@@ -1,0 +1,201 @@
+"""The view of results of other tools, of `downbeat show` and `downbeat report`: cells over launches, runs, damage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.summaries import described_cells, typical_of_launches
+from downbeat.data.cells import Cells
+from downbeat.data.launch_file import IMPLIED
+from downbeat.data.readers import counted_over_files
+from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, Kind
+from downbeat.output.blocks import Block, Depth, Heading, Line, Picture, Table, Terms, View
+from downbeat.output.fields import Field, factor_field
+from downbeat.report.drawing import make_picture
+from downbeat.report.latency import at_least_one
+from downbeat.report.panel import Panel, lines_of
+from downbeat.run.experiment import FACTORS
+from downbeat.run.tool_results import ToolExperiment
+from downbeat.tables import Floats, Ints, Texts, column, grouped
+from downbeat.tables import Table as Columns
+from downbeat.text import counted, listed
+from downbeat.views import words as words  # the wordings of facts
+from downbeat.views.facts import LaunchSpread
+
+SCHEMA_VERSION = 1  # of the record
+STARTED = ("synchronizer", "barrier_algorithm", "timing")  # are those of the tool
+SERIES = tuple(name for name in FACTORS if name not in (*STARTED, "operation", "size"))
+PICTURE_CAPTION = "{} over launches, with the smallest and the largest launch."
+
+
+class Typical(Columns):
+    """A kind of number of a cell over its launches."""
+
+    row: Ints = column("first row of the cell among the cells of all launches")
+    kind: Texts = column("kind of the number")
+    statistic: Texts = column("summary over calls")
+    launches: Ints = column("launches with the number")
+    median: Floats = column("typical launch, in the unit of the kind")
+    low: Floats = column("smallest launch")
+    high: Floats = column("largest launch")
+
+
+def typical_numbers(experiment: ToolExperiment, metric: str) -> Typical:
+    """The numbers of all cells, of one kind or of all.
+
+    Raises:
+        UsageError: there is no number of this kind.
+    """
+    if metric:
+        experiment.lines_on_metric(metric)
+    cells, rows = experiment.cell_table, []
+    numbers = {
+        (kind, statistic): cells.source[f"{kind}_{statistic}"].to_numpy(dtype=float)
+        for kind, statistic in experiment.kinds
+        if metric in ("", kind)
+    }
+    for _, indices in grouped(*(getattr(cells, name) for name in FACTORS)):
+        counted_rows = indices[cells.counts[indices]]
+        for (kind, statistic), values in numbers.items():
+            launches = values[counted_rows]
+            launches = launches[np.isfinite(launches)]
+            if launches.size:
+                typical = typical_of_launches(launches).estimate
+                rows.append((indices[0], kind, statistic, launches.size, typical, launches.min(), launches.max()))
+    return Typical.of_tuples(rows)
+
+
+def tool_view(experiment: ToolExperiment, metric: str = "", page: bool = False) -> View:
+    """The view of results of other tools; `page`: with pictures and all runs."""
+    numbers, cells = typical_numbers(experiment, metric), experiment.cell_table
+    runs = experiment.results.runs
+    tools = listed(dict.fromkeys(f"{run.tool} {run.version}".strip() for run in runs))
+    files = len(dict.fromkeys(run.path for run in runs))
+    dates = sorted(run.date for run in runs if run.date)
+    kinds = dict.fromkeys(numbers.kind)
+    head = (
+        ("tool", tools),
+        ("runs", f"{len(runs)}, each a launch, in {counted(files, 'file')}"),
+        *([("dates", " to ".join(dict.fromkeys((dates[0], dates[-1]))))] if dates else []),
+        ("numbers", ", ".join(f"{kind} [{UNITS_SHOWN[KINDS[kind].unit][0]}]" for kind in kinds)),
+    )
+    damages = counted_over_files(experiment.results.damages)
+    tables = list(tables_of(cells, numbers))
+    blocks: list[Block] = [
+        *(Line(fact, "answer") for fact in spread_of(numbers)),
+        *(pictures_of(cells, numbers) if page else []),
+        *([Heading("Numbers")] if page else []),
+        Terms(head, depth=Depth.TEXT),
+        *tables,
+        *([Heading("Damage")] if page and damages else []),
+        *(Line(damage, "warning") for damage in damages),
+        *([Heading("Every run"), runs_table(experiment)] if page else []),
+    ]
+    title = f"{experiment.name}: {counted(len(runs), 'run')} of {tools}"
+    return View(title, tuple(blocks), record=record_of(experiment, numbers))
+
+
+def spread_of(numbers: Typical) -> list[LaunchSpread]:
+    """How much launches of a cell differ, of the first kind of each cell."""
+    if not len(numbers):
+        return []
+    first = numbers[np.unique(numbers.row, return_index=True)[1]]
+    several = first[(first.launches > 1) & (first.low > 0)]
+    ratios = several.high / several.low
+    median, high = np.quantile(ratios, (0.5, 0.9)).tolist() if len(several) else (np.nan, np.nan)
+    return [LaunchSpread(len(first), len(several), float(median), float(high))]
+
+
+def tables_of(cells: Cells, numbers: Typical) -> Iterator[Table]:
+    """A table for the cells of each set of kinds, a row per cell and a column per kind."""
+    explained: set[str] = set()
+    kinds_of: dict[int, list[tuple[str, str]]] = {}
+    for row, kind, statistic in zip(numbers.row.tolist(), numbers.kind, numbers.statistic, strict=True):
+        kinds_of.setdefault(row, []).append((kind, statistic))
+    for kinds in dict.fromkeys(map(tuple, kinds_of.values())):
+        rows = np.array([row for row, each in kinds_of.items() if tuple(each) == kinds])
+        group = cells[rows]
+        varying = [name for name in FACTORS if name not in IMPLIED and len(set(getattr(group, name))) > 1]
+        labels = sorted({"operation", "size", *varying} - set(STARTED), key=FACTORS.index)
+        frame = group.frame(*labels).reset_index(drop=True)
+        fields = {name: factor_field(name) for name in labels} | {"launches": Field("launches", "number")}
+        of_rows = numbers[np.isin(numbers.row, rows)]
+        for kind, statistic in kinds:
+            alone = sum(each == kind for each, _ in kinds) == 1
+            name = kind if alone else f"{kind} {statistic}"
+            values = of_rows[(of_rows.kind == kind) & (of_rows.statistic == statistic)]
+            frame[name] = values.median
+            meaning = "" if kind in explained else KINDS[kind].meaning
+            explained.add(kind)
+            fields[name] = Field(name, UNITS_SHOWN[KINDS[kind].unit][1], KINDS[kind].unit, meaning)
+        first = of_rows[(of_rows.kind == kinds[0][0]) & (of_rows.statistic == kinds[0][1])]
+        frame["launches"] = first.launches
+        columns = [name for name in fields if name not in labels]
+        if (first.launches > 1).any():
+            frame["spread"] = np.where((first.launches > 1) & (first.low > 0), first.high / first.low, np.nan)
+            fields["spread"] = Field("max/min", "ratio", "", "largest launch / smallest launch")
+        ends = [name for name in ("spread",) if name in fields]
+        choices = [[*columns[:count], *ends] for count in range(len(columns), 0, -1)]
+        yield Table(listed(dict.fromkeys(group.operation)), frame, fields, len(labels), "", choices)
+
+
+def pictures_of(cells: Cells, numbers: Typical) -> Iterator[Picture]:
+    """A picture for each kind that is the first of some operation: a panel for each operation, sizes along the axis."""
+    first = numbers[np.unique(numbers.row, return_index=True)[1]]
+    for name, group in first.groups(first.kind):
+        kind = KINDS[name]
+        unit, factor = UNITS_SHOWN[kind.unit][0], FACTORS_SHOWN[kind.unit]
+        panels = []
+        for operation, rows in grouped(cells[group.row].operation):
+            of_operation, values = cells[group.row][rows], group[rows]
+            names = described_cells(of_operation, SERIES)
+            low, high = (np.where(values.launches > 1, each * factor, np.nan) for each in (values.low, values.high))
+            lines = lines_of(names, at_least_one(of_operation.size), values.median * factor, low, high)
+            panels.append(Panel(lines, "size [bytes]", f"{kind.label} [{unit}]", str(operation), "bytes", "log"))
+        caption = PICTURE_CAPTION.format(f"{meaning_of(kind)}, {unit}: the typical launch")
+        yield make_picture(str(name), kind.label[0].upper() + kind.label[1:], caption, panels)
+
+
+FACTORS_SHOWN = {"s": 1e6, "B/s": 1e-6, "1/s": 1.0, "1": 1e2}
+
+
+def meaning_of(kind: Kind) -> str:
+    """The meaning of a kind as the beginning of a sentence."""
+    return kind.meaning[0].upper() + kind.meaning[1:]
+
+
+def runs_table(experiment: ToolExperiment) -> Table:
+    """The runs, with where they are from."""
+    counts = pd.Series(experiment.results.numbers.run).value_counts()
+    rows = [
+        {
+            "tool": run.tool,
+            "version": run.version,
+            "date": run.date,
+            "numbers": int(counts.get(number, 0)),
+            "file": run.path,
+            "line": run.line,
+        }
+        for number, run in enumerate(experiment.results.runs)
+    ]
+    return Table("Runs", pd.DataFrame(rows), depth=Depth.PAGE)
+
+
+def record_of(experiment: ToolExperiment, numbers: Typical) -> dict[str, object]:
+    """The numbers for programs, in SI."""
+    cells = experiment.cell_table
+    factors = cells[numbers.row].frame(*FACTORS).reset_index(drop=True)
+    rows = factors.join(numbers.frame().drop(columns="row"))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": experiment.name,
+        "runs": [
+            {"tool": run.tool, "version": run.version, "file": run.path, "line": run.line, "date": run.date}
+            for run in experiment.results.runs
+        ],
+        "units": {kind: KINDS[kind].unit for kind in dict.fromkeys(numbers.kind)},
+        "cells": rows.to_dict("records"),
+    }
