@@ -6,7 +6,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.facts import WithinStates
+from downbeat.comparison.over_all import WithinStates
 from downbeat.data.states import with_states
 from downbeat.output.terminal import view_lines
 from downbeat.run.experiment import FACTORS

@@ -8,7 +8,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.facts import WithinStates
+from downbeat.comparison.over_all import WithinStates
 from downbeat.data.cells import CHANGED, Factors
 from downbeat.data.states import in_main_state, with_states
 from downbeat.output.blocks import Table

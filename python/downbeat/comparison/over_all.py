@@ -6,13 +6,17 @@ A launcher, a binding or a library can bring about a state; then B is equivalent
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
+from downbeat.comparison.compared import Compared
+from downbeat.comparison.facts import VERDICT_ORDER
 from downbeat.comparison.judging import judge_matches
 from downbeat.comparison.matching import Matcher
 from downbeat.comparison.sides import Sides
 from downbeat.data.cells import STATE
+from downbeat.output.facts import Fact
 from downbeat.run.plan import LAUNCH_FACTORS
 
 
@@ -51,3 +55,41 @@ def over_all(sides: Sides, margin: float, confidence: float) -> dict[str, float]
         **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
         **Counter(test.verdict for test in comparisons),
     }
+
+
+@dataclass(frozen=True)
+class StateShare:
+    """Launches of A and of B in a state of the machine."""
+
+    state: str
+    in_a: int
+    of_a: int
+    in_b: int
+    of_b: int
+
+
+@dataclass(frozen=True)
+class WithinStates(Fact):
+    """Verdicts are within one of several states of the machine; the ratio over all launches, NaN against a history."""
+
+    a: str
+    b: str
+    states: tuple[str, ...]
+    shares: tuple[StateShare, ...]
+    verdicts: tuple[tuple[str, int], ...]
+    ratio: float
+    low: float
+    high: float
+
+
+def within_states(compared: Compared) -> list[WithinStates]:
+    """The fact where the machine was in several states, else none."""
+    states, overall = tuple(dict.fromkeys(filter(None, compared.verdicts.state))), compared.overall or {}
+    if len(states) < 2:
+        return []
+    shares = tuple(
+        StateShare(each["state"], each["a"], each["of_a"], each["b"], each["of_b"]) for each in compared.shares
+    )
+    verdicts = tuple((verdict, int(overall[verdict])) for verdict in VERDICT_ORDER if verdict in overall)
+    ratios = (overall.get(name, np.nan) for name in ("ratio", "ratio_low", "ratio_high"))
+    return [WithinStates(*compared.sides, states, shares, verdicts, *ratios)]

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import select
-from downbeat.data.cells import CHANGED, HIGH, LOW, OK, STATE, Cells, Factors
+from downbeat.data.cells import HIGH, LOW, OK, STATE, Cells, Factors
 from downbeat.data.readers.kinds import is_rate
-from downbeat.data.states import states_of
+from downbeat.data.states import with_states
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, start_of
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -283,13 +283,8 @@ def differs(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 def in_common_states(*sides: SideCells) -> list[SideCells]:
     """Cells of several experiments with the states that these had together."""
-    together = SideCells.joined(sides)
-    if (together.canary_path != "").any():
-        state, mixed = states_of(together.ranks, together.canary_path, together.canary_low, together.canary_high)
-        status = np.where(mixed & (together.status == OK), CHANGED, together.status)
-        together = together.replaced(state=state, status=status, counts=status == OK)
-    else:
-        together = together.replaced(state=np.full(len(together), "", dtype=object))
+    together = SideCells.of_frame(with_states(SideCells.joined(sides).frame()))
+    together = together.replaced(counts=together.status == OK)
     ends = np.cumsum([len(side) for side in sides])
     return [together[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
 

@@ -26,7 +26,7 @@ class Series:
 
     Attributes:
         cell: name of the cell.
-        group: configuration and state of the machine; a slow launch slows all cells of its group.
+        group: what the cells of a launch share; a slow launch slows all cells of its group.
         launches: numbers of the launches, in order.
         values: a number per launch, above 0: medians, or ratios of pairs.
     """

@@ -19,8 +19,8 @@ from downbeat.comparison.facts import (
     slow_launches,
     step_of,
     unseen,
-    within_states,
 )
+from downbeat.comparison.over_all import within_states
 from downbeat.comparison.sides import Side
 from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, measure_of
 from downbeat.output.blocks import Block, Depth, Line, Table, Terms, View

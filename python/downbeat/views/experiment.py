@@ -29,8 +29,8 @@ from downbeat.comparison.facts import (
     operation_verdicts,
     other_cells,
     step_of,
-    within_states,
 )
+from downbeat.comparison.over_all import within_states
 from downbeat.comparison.summaries import METRIC, CellSummaries, row_names, summaries_of
 from downbeat.data.cells import Cells
 from downbeat.errors import UsageError

@@ -24,9 +24,9 @@ from downbeat.comparison.facts import (
     TooFewLaunches,
     Unseen,
     VerdictCount,
-    WithinStates,
 )
 from downbeat.comparison.judging import EFFECT
+from downbeat.comparison.over_all import WithinStates
 from downbeat.data.cells import CHANGED, WRONG
 from downbeat.output.fields import span
 from downbeat.output.words import long, short
