@@ -17,6 +17,7 @@ SECTIONS = {
         "Quick start": "quick-start",
         "Getting it": "install",
         "Coming from OSU or IMB": "coming-from-osu",
+        "Results of other tools": "other-tools",
         "downbeat-bench": "downbeat-bench",
         "Experiments": "experiments",
         "Report": "report",

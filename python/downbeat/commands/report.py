@@ -186,6 +186,9 @@ def compare(
     measures how much such experiments differ. compare B --history DIR: B
     against all of them.
 
+    compare before/*.log after/*.log: results of other tools (OSU, IMB) in two
+    directories. Elsewhere the word vs stands between the files of A and of B.
+
     Exit status: 0. With --fail-on slower: 3 if a cell is slower. With --fail-on
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
     cell is slower, else 4 if one is undecided or unmatched. Cells from a common
