@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -158,3 +158,16 @@ def without_prefix(line: str) -> str:
     """A line without what a launcher put before it."""
     match = PREFIX.match(line)
     return line[match.end() :] if match else line
+
+
+def is_garbled_row(words: Sequence[str], values: Sequence[object], columns: int) -> bool:
+    """Whether a line that is no row of a table was one, as opposed to a line of another program.
+
+    Args:
+        words: of the line.
+        values: of the words; None for those that are no numbers.
+        columns: of the table.
+    """
+    if len(words) == columns and columns > 1 and sum(value is None for value in values) == 1:
+        return not words[0].isalpha() or len(words[0]) == 1  # "real 1.23" is of the command time
+    return len(words) > 1 and (words[0].isdigit() or (words[0][0].isdigit() and len(words) == columns))
