@@ -183,7 +183,10 @@ def cell_table(results: Results) -> tuple[pd.DataFrame, tuple[Damage, ...]]:
 
 
 def launches_of(results: Results, table: pd.DataFrame) -> Iterator[ToolLaunch]:
-    """A launch for each run and number of ranks, numbered among those of the same configuration."""
+    """A launch for each run and number of ranks, numbered among those of the same configuration and operations.
+
+    Tools that measure one operation, such as OSU, make a run for each.
+    """
     counts: Counter[tuple[object, ...]] = Counter()
     for (number, ranks, nodes), rows in grouped(table["run"], table["ranks"], table["nodes"]):
         run, cells = results.runs[number], table.iloc[rows]
@@ -191,7 +194,8 @@ def launches_of(results: Results, table: pd.DataFrame) -> Iterator[ToolLaunch]:
         start, algorithm, timing = match.groups() if match else (run.synchronizer, None, None)
         variant = counted(nodes, "node") if nodes else DEFAULT_VARIANT
         library = run.context.get("library", run.tool)
-        counts[library, ranks, variant] += 1
+        key = (library, ranks, variant, *sorted(set(cells["operation"])))
+        counts[key] += 1
         frame = cells.drop(columns=["run", "ranks", "nodes", "calls"]).reset_index(drop=True)
         constant: dict[str, Any] = {
             "cell": range(len(frame)),
@@ -212,7 +216,7 @@ def launches_of(results: Results, table: pd.DataFrame) -> Iterator[ToolLaunch]:
             str(library),
             ranks,
             DEFAULT_ENVIRONMENT,
-            counts[library, ranks, variant],
+            counts[key],
             Path(run.path),
             {},
             variant,

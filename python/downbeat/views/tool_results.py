@@ -28,6 +28,7 @@ from downbeat.views.facts import LaunchSpread
 SCHEMA_VERSION = 1  # of the record
 STARTED = ("synchronizer", "barrier_algorithm", "timing")  # are those of the tool
 SERIES = tuple(name for name in FACTORS if name not in (*STARTED, "operation", "size"))
+SPREAD, SPREAD_MEANING = "spread", "largest launch / smallest launch, of the first of these numbers"
 PICTURE_CAPTION = "{} over launches, with the smallest and the largest launch."
 
 
@@ -110,36 +111,41 @@ def spread_of(numbers: Typical) -> list[LaunchSpread]:
 
 
 def tables_of(cells: Cells, numbers: Typical) -> Iterator[Table]:
-    """A table for the cells of each set of kinds, a row per cell and a column per kind."""
+    """A table for the operations of each set of kinds, a row per cell and a column per kind."""
     explained: set[str] = set()
-    kinds_of: dict[int, list[tuple[str, str]]] = {}
-    for row, kind, statistic in zip(numbers.row.tolist(), numbers.kind, numbers.statistic, strict=True):
-        kinds_of.setdefault(row, []).append((kind, statistic))
-    for kinds in dict.fromkeys(map(tuple, kinds_of.values())):
-        rows = np.array([row for row, each in kinds_of.items() if tuple(each) == kinds])
+    operations, pairs = cells.operation[numbers.row], list(zip(numbers.kind, numbers.statistic, strict=True))
+    kinds_of: dict[str, dict[tuple[str, str], None]] = {}
+    for operation, pair in zip(operations, pairs, strict=True):
+        kinds_of.setdefault(operation, {})[pair] = None
+    order = {kind: position for position, kind in enumerate(KINDS)}
+    sets = {name: tuple(sorted(each, key=lambda pair: order[pair[0]])) for name, each in kinds_of.items()}
+    for kinds in dict.fromkeys(sets.values()):
+        inside = numbers[np.array([sets[operation] == kinds for operation in operations])]
+        rows = np.array(list(dict.fromkeys(inside.row.tolist())))
         group = cells[rows]
         varying = [name for name in FACTORS if name not in IMPLIED and len(set(getattr(group, name))) > 1]
         labels = sorted({"operation", "size", *varying} - set(STARTED), key=FACTORS.index)
-        frame = group.frame(*labels).reset_index(drop=True)
+        frame = group.frame(*labels).set_axis(rows, axis=0)
         fields = {name: factor_field(name) for name in labels} | {"launches": Field("launches", "number")}
-        of_rows = numbers[np.isin(numbers.row, rows)]
+        first = inside[np.unique(inside.row, return_index=True)[1]]
+        frame["launches"] = pd.Series(first.launches, first.row)
         for kind, statistic in kinds:
             alone = sum(each == kind for each, _ in kinds) == 1
             name = kind if alone else f"{kind} {statistic}"
-            values = of_rows[(of_rows.kind == kind) & (of_rows.statistic == statistic)]
-            frame[name] = values.median
+            values = inside[(inside.kind == kind) & (inside.statistic == statistic)]
+            frame[name] = pd.Series(values.median, values.row)
             meaning = "" if kind in explained else KINDS[kind].meaning
             explained.add(kind)
             fields[name] = Field(name, UNITS_SHOWN[KINDS[kind].unit][1], KINDS[kind].unit, meaning)
-        first = of_rows[(of_rows.kind == kinds[0][0]) & (of_rows.statistic == kinds[0][1])]
-        frame["launches"] = first.launches
         columns = [name for name in fields if name not in labels]
         if (first.launches > 1).any():
-            frame["spread"] = np.where((first.launches > 1) & (first.low > 0), first.high / first.low, np.nan)
-            fields["spread"] = Field("max/min", "ratio", "", "largest launch / smallest launch")
-        ends = [name for name in ("spread",) if name in fields]
-        choices = [[*columns[:count], *ends] for count in range(len(columns), 0, -1)]
-        yield Table(listed(dict.fromkeys(group.operation)), frame, fields, len(labels), "", choices)
+            spread = np.where((first.launches > 1) & (first.low > 0), first.high / first.low, np.nan)
+            frame[SPREAD] = pd.Series(spread, first.row)
+            fields[SPREAD] = Field("max/min", "ratio", "", "" if SPREAD in explained else SPREAD_MEANING)
+            explained.add(SPREAD)
+        choices = [[*columns[:count], *([SPREAD] if SPREAD in fields else [])] for count in range(len(columns), 0, -1)]
+        title = listed(dict.fromkeys(group.operation))
+        yield Table(title, frame.reset_index(drop=True), fields, len(labels), "", choices)
 
 
 def pictures_of(cells: Cells, numbers: Typical) -> Iterator[Picture]:
@@ -149,7 +155,9 @@ def pictures_of(cells: Cells, numbers: Typical) -> Iterator[Picture]:
         kind = KINDS[name]
         unit, factor = UNITS_SHOWN[kind.unit][0], FACTORS_SHOWN[kind.unit]
         panels = []
-        for operation, rows in grouped(cells[group.row].operation):
+        for operation, every in grouped(cells[group.row].operation):
+            sizes = cells[group.row][every].size
+            rows = every[sizes > 0] if sizes.any() else every  # a logarithmic axis has no place for empty messages
             of_operation, values = cells[group.row][rows], group[rows]
             names = described_cells(of_operation, SERIES)
             low, high = (np.where(values.launches > 1, each * factor, np.nan) for each in (values.low, values.high))

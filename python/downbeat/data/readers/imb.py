@@ -22,6 +22,7 @@ from downbeat.data.readers.results import (
     DamageCounter,
     Results,
     ToolRun,
+    is_garbled_row,
     number_of,
     whole_lines,
     without_prefix,
@@ -106,26 +107,27 @@ class Run:
     def __init__(self, lines: list[str], first: int, damage: DamageCounter) -> None:
         self.lines, self.first, self.damage = lines, first, damage
         self.datatypes = {"": "MPI_BYTE", " for reductions": "MPI_FLOAT"}
-        self.benchmark, self.operation, self.ranks = "", "", 0
+        version = next(filter(None, map(VERSION.match, lines[:1])), None)
+        self.version, self.part = version.groups() if version else ("", "")
+        self.operation, self.ranks = "", 0
         self.settings: dict[str, str] = {}
 
     def description(self, path: str) -> ToolRun:
         """Version, date and options."""
         head = "\n".join(self.lines[:100])
-        version, date = VERSION.search(head), DATE.search(head)
+        date = DATE.search(head)
         iso = ""
         if date:
             with contextlib.suppress(ValueError):
                 iso = datetime.strptime(date[1], "%a %b %d %H:%M:%S %Y").isoformat()
-        year = re.match(r"\d{4}", version[1]) if version else None
-        per_call = year is not None and not re.search(r"-sync (?:off|0|no|disable|false)\b", head)
+        per_call = re.match(r"\d{4}", self.version) and not re.search(r"-sync (?:off|0|no|disable|false)\b", head)
         return ToolRun(
             NAME,
-            version[1] if version else "",
+            self.version,
             path,
             self.first,
             iso,
-            {"part": version[2]} if version else {},
+            {"part": self.part} if self.part else {},
             "mpi_barrier" if per_call else "none",
             "per_call" if per_call else "back_to_back",
         )
@@ -137,7 +139,7 @@ class Run:
         for number, line in enumerate(self.lines, self.first):
             text = line.strip()
             words = text.split()
-            if any(word in COLUMNS for word in words[:2]):
+            if any(word in COLUMNS for word in words[:2]) and not text.startswith("# "):
                 yield from self.numbers(table)
                 columns, table = words, []
                 if set(words) - COLUMNS:
@@ -156,7 +158,7 @@ class Run:
         if match := DATATYPE.match(line):
             self.datatypes[match[1] or ""] = match[2]
         elif match := BENCHMARK.match(line):
-            self.benchmark, self.operation, self.settings = match[2], operation_of(match[2]), {}
+            self.operation, self.settings = operation_of(match[2]), {}
         elif match := RANKS.match(line):
             self.ranks = int(match[1])
             if match[2]:
@@ -183,13 +185,13 @@ class Run:
                     **{name: value for name, value in zip(columns, values, strict=True) if value is not None},
                 }
             ]
-        if (words[0][0].isdigit() and len(words) > 1) or (len(words) == len(columns) and values.count(None) == 1):
+        if is_garbled_row(words, values, len(columns)):
             self.damage.add(UNREADABLE, line)
         return []
 
     def numbers(self, table: list[dict[str, float]]) -> Iterator[dict[str, object]]:
         """The numbers of a table in SI, a row each."""
-        megabyte = megabyte_of(table)
+        megabyte = megabyte_of(table, self.version)
         collective = next((each for each in COLLECTIVES if each.name in (self.operation, self.operation[1:])), None)
         datatype = self.datatypes[" for reductions" if collective and collective.reduces else ""]
         for row in table:
@@ -214,13 +216,18 @@ class Run:
                 }
 
 
-def megabyte_of(table: list[dict[str, float]]) -> float:
+def megabyte_of(table: list[dict[str, float]], version: str) -> float:
     """The megabyte of a table, B: versions differ in it, and a benchmark moves its size 1, 2 or 4 times in a call."""
     for row in reversed(table):
         time = next((row[name] for name in TIMES if name in row), 0.0)
         if time >= 1 and row.get("Mbytes/sec", 0.0) >= 1 and row.get(SIZE):
             moved = row["Mbytes/sec"] * time / row[SIZE]
-            return next(
-                (OLD_MEGABYTE for times in (1, 2, 4) if abs(moved / times * 1.048576 - 1) < MATCH), UNITS["MB/s"]
-            )
-    return UNITS["MB/s"]
+            units = [
+                megabyte
+                for megabyte in (UNITS["MB/s"], OLD_MEGABYTE)
+                for times in (1, 2, 4)
+                if abs(moved / times * megabyte / UNITS["MB/s"] - 1) < MATCH
+            ]
+            if units:
+                return units[0]
+    return OLD_MEGABYTE if re.match(r"[234]\.", version) else UNITS["MB/s"]

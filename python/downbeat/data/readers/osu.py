@@ -20,6 +20,7 @@ from downbeat.data.readers.results import (
     DamageCounter,
     Results,
     ToolRun,
+    is_garbled_row,
     number_of,
     whole_lines,
     without_prefix,
@@ -189,8 +190,7 @@ class Run:
             word if column.kind == VALIDATION else number_of(word) for word, column in zip(words, columns, strict=False)
         ]
         if len(words) != len(columns) or None in values:
-            is_row = (words[0].isdigit() and len(words) > 1) or (words[0][0].isdigit() and len(words) == len(columns))
-            if is_row or (len(words) == len(columns) and len(words) > 1 and None not in values[1:]):
+            if is_garbled_row(words, values, len(columns)):
                 damage.add(UNREADABLE, line)
             return
         named = {column.kind: value for column, value in zip(columns, values, strict=True)}

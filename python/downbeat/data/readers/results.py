@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -172,3 +172,16 @@ def summaries_of(values: Floats) -> dict[str, float]:
     """The statistics of the values of calls, at least one; percentiles by linear interpolation, as downbeat-bench."""
     points = np.percentile(values, list(PERCENTILES.values()))
     return {"mean": float(values.mean()), **dict(zip(PERCENTILES, map(float, points), strict=True))}
+
+
+def is_garbled_row(words: Sequence[str], values: Sequence[object], columns: int) -> bool:
+    """Whether a line that is no row of a table was one, as opposed to a line of another program.
+
+    Args:
+        words: of the line.
+        values: of the words; None for those that are no numbers.
+        columns: of the table.
+    """
+    if len(words) == columns and columns > 1 and sum(value is None for value in values) == 1:
+        return not words[0].isalpha() or len(words[0]) == 1  # "real 1.23" is of the command time
+    return len(words) > 1 and (words[0].isdigit() or (words[0][0].isdigit() and len(words) == columns))

@@ -75,4 +75,4 @@ class Source:
 
     def archive(self) -> tarfile.TarFile:
         """The opened archive."""
-        return tarfile.open(self.path, "r|*")  # a stream: memory of one member
+        return tarfile.open(self.path)
