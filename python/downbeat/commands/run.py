@@ -340,7 +340,7 @@ def tune_from(
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.planning import planned_library
-    from downbeat.tune.from_results import choose_from, make_rules, origin_lines
+    from downbeat.tune.from_results import choose_from, make_rules, origin_lines, with_origin
     from downbeat.tune.target import find_target, parse_share
     from downbeat.tune.tuning import ENVIRONMENT_FILE, PROBE, check_directory, switching, write_files
     from downbeat.views.choices import choices_view
@@ -360,8 +360,9 @@ def tune_from(
             tuned = planned_library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", 0)
             target = find_target(tuned, output / PROBE)
             make_rules(made, target)
-            written = target.form.write(made.rules)
-            variables = write_files(target, written, output, origin_lines(made, paths))
+            about = origin_lines(made, paths)
+            written = with_origin(target.form.write(made.rules), about)
+            variables = write_files(target, written, output, about)
             switch_on = tuple(filter(None, switching(target, variables, output)))
             files += [*written.files, ENVIRONMENT_FILE]
     view = choices_view(made, margin, switch_on)

@@ -5,6 +5,7 @@ Nothing is measured here: what a library obeys and what rules gain stays unknown
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,9 @@ from downbeat.run.open_mpi_settings import major_version
 from downbeat.statistics.power import MOST_LAUNCHES, launches_needed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
-from downbeat.tune.rules_format import DEFAULT, Cell, Rule, rules_of, sizeless_rules
+from downbeat.text import counted
+from downbeat.tune.open_mpi import RULES_FILE
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, rules_of, sizeless_rules
 from downbeat.tune.target import Target
 
 # The library's own choice, as tools call it: default, default_ompi, default-default.
@@ -347,6 +350,7 @@ def make_rules(made: FromResults, target: Target) -> None:
     if (major := major_version(target.version)) and not version.startswith(f"{major}."):
         made.losses.append(f"the results are of {made.measured}, the rules for {target.version}")
     choices: dict[Cell, set[str]] = {}
+    second_best: list[Cell] = []
     for (_, cell), faster in made.faster.items():
         names = [SUFFIX.sub("", name) for name in faster]
         writable = [
@@ -356,7 +360,14 @@ def make_rules(made: FromResults, target: Target) -> None:
         ]
         if faster and not writable:
             made.losses.append(f"{cell} stays with the default: {target.version} has no {', '.join(faster)}")
+        elif faster and writable[0] != names[0]:
+            second_best.append(cell)
         choices.setdefault(per_rank(cell, made.tools), set()).add(writable[0] if writable else DEFAULT)
+    if second_best:
+        made.losses.append(
+            f"in {counted(len(second_best), 'cell')} the fastest algorithm is none of {target.version}: its rule names "
+            "the fastest that is"
+        )
     agreed = {cell: each.pop() if len(each) == 1 else DEFAULT for cell, each in choices.items()}
     for collective in sorted({cell.collective for cell in agreed}):
         chosen = {cell: name for cell, name in agreed.items() if cell.collective == collective}
@@ -369,6 +380,13 @@ def make_rules(made: FromResults, target: Target) -> None:
             made.rules, made.losses = made.rules + rules, made.losses + losses
     made.rules, losses = target.form.sayable(made.rules, sorted({cell.ranks for cell in agreed}))
     made.losses += losses
+
+
+def with_origin(written: Written, lines: Sequence[str]) -> Written:
+    """Rules whose files say where they come from, as far as their form has comments."""
+    comments = "".join(f"# {line}\n" for line in lines)
+    files = {name: content + (comments if name == RULES_FILE else "") for name, content in written.files.items()}
+    return dataclasses.replace(written, files=files)
 
 
 def per_rank(cell: Cell, tools: Sequence[str]) -> Cell:
