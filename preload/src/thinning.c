@@ -15,7 +15,8 @@ static int64_t next_candidate; /* next record to check for replacement (clock al
 static int64_t checked_count;  /* number of records that were checked since thinning was raised */
 static double quota;           /* largest expected number of records of a row; 0: the capacity */
 
-/* Raises the thinning of the rows with most calls until at most half of the records are expected to remain. */
+/* Raises the thinning of the rows with most calls until at most half of the records are expected to remain: a row with
+ * more expected records than `quota` is thinned further; the quota is halved until that suffices. */
 static void raise_thinning(void) {
     const double half = (double)recording.stored[RECORDS_TABLE] / 2;
     if (quota == 0.0)
@@ -36,7 +37,7 @@ static void raise_thinning(void) {
             __atomic_store_n(&row->thinning, thinning, __ATOMIC_RELAXED); /* other threads read it */
             expected += calls;
         }
-        if (quota < 1e-9)
+        if (quota < 1e-9) /* every row is thinned as far as possible */
             break;
         if (!raised || expected > half)
             quota /= 2;
