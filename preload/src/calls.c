@@ -1,4 +1,6 @@
-/* Wrappers of the collectives: every function of the table, in C. */
+/* Wrappers of the collectives: they define every C function of the table in collectives.h, in its blocking, nonblocking
+ * and persistent form. Each wrapper calls call_begin and call_enter (recorded_call.h), the real function, and one of
+ * call_leave, call_started and call_initialized. */
 #include "clocks.h"
 #include "collectives.h"
 #include "completion.h"
@@ -8,15 +10,15 @@
 #include "recorded_call.h"
 #include "starts.h"
 
-/* The timestamp comes first, and stores are few: the operation's stores may still be pending, and further ones would
- * delay a program that measures. */
+/* Ends a blocking call. Takes the timestamp first, and makes few stores: the operation's stores may still be pending,
+ * and further stores would delay a program that measures. */
 static void call_leave(struct call *call, int code) {
-    if (call->row != NULL || call->sample != NULL)
+    if (call->row != NULL || call->sample_exit != NULL)
         call->exit = recording_ticks();
     frame_leave(call->frame);
-    elsewhere = 0;
-    if (call->sample != NULL && code == MPI_SUCCESS)
-        *call->sample = call->exit;
+    ticks_in_other_calls = 0;
+    if (call->sample_exit != NULL && code == MPI_SUCCESS)
+        *call->sample_exit = call->exit;
     if (code == MPI_SUCCESS)
         call_complete(call);
     if (call->comm->is_world && settings.sync_every > 0.0)
@@ -27,11 +29,11 @@ static void call_leave(struct call *call, int code) {
 static void call_started(struct call *call, int code, const MPI_Request *request) {
     int64_t now = recording_ticks();
     frame_leave(call->frame);
-    elsewhere = 0;
+    ticks_in_other_calls = 0;
     if (code != MPI_SUCCESS)
         return;
     if (call->row != NULL) {
-        recording_hold(call->row, 1);
+        recording_hold(call->row);
         RECORDING_ADD(call->row->ticks, now - call->entry);
     }
     if (call->record != NULL)
@@ -49,6 +51,7 @@ static void call_initialized(struct call *call, int code, const MPI_Request *req
 
 /* --- functions in the table's `bytes` */
 
+/* Bytes of `count` elements; 0 if there are none; -1 if the size of the datatype is unknown. */
 static inline int64_t bytes_of(int64_t count, MPI_Datatype datatype) {
     MPI_Count size = 0;
     if (count <= 0) /* the datatype may be invalid then */
@@ -56,11 +59,14 @@ static inline int64_t bytes_of(int64_t count, MPI_Datatype datatype) {
     return PMPI_Type_size_x(datatype, &size) == MPI_SUCCESS && size != MPI_UNDEFINED ? count * (int64_t)size : -1;
 }
 
-/* On intercommunicators the arguments are not significant on every process. */
+/* bytes_of, but -1 (unknown) for MPI_ROOT and MPI_PROC_NULL on intercommunicators, where the other arguments have no
+ * meaning. */
 static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
     return root >= 0 ? bytes_of(count, datatype) : -1;
 }
 
+/* Defines sums over the blocks of a call: sum_ adds the counts, each_ adds the bytes of blocks with different
+ * datatypes. */
 #define SUM_OF(suffix, type)                                                                                           \
     static int64_t sum_##suffix(const type *counts, int peers) {                                                       \
         int64_t sum = 0;                                                                                               \
@@ -74,7 +80,7 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
             sum += bytes_of((int64_t)counts[i], datatypes[i]);                                                         \
         return sum;                                                                                                    \
     }
-#define EXPAND(...) __VA_ARGS__
+#define EXPAND(...) __VA_ARGS__ /* removes the parentheses around a list */
 #define OPERATION_NAME(name) OPERATION_##name
 
 /* Wrappers of the three forms. */
@@ -133,9 +139,9 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define PERSISTENT_C(Name, name, parameters, arguments, bytes, root)                                                   \
     BOTH(DEFINE_PERSISTENT, Name##_init_c, name, parameters, arguments, bytes, root)
 
-/* MPI_Barrier may be replaced by a harmonized one. While recording is switched off, a process still takes part in the
- * other processes' harmonized barriers. */
-static int quiet_barrier(struct call *call, __typeof__(MPI_Barrier) *real, uintptr_t frame) {
+/* MPI_Barrier that is not recorded, after MPI_Pcontrol(0). The process still takes part in the other processes'
+ * harmonized barriers (starts.h). */
+static int unrecorded_barrier(struct call *call, __typeof__(MPI_Barrier) *real, uintptr_t frame) {
     frame_enter(frame);
     int code = MPI_SUCCESS;
     int harmonized = starts_agree(call, 0, &code);
@@ -145,10 +151,11 @@ static int quiet_barrier(struct call *call, __typeof__(MPI_Barrier) *real, uintp
     return code;
 }
 
+/* MPI_Barrier, or a harmonized barrier in its place. */
 static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, uintptr_t frame, const void *address) {
     struct call call;
     if (!call_begin(&call, frame, OPERATION_barrier, KIND_BLOCKING, comm, address))
-        return call.comm != NULL && settings.harmonize ? quiet_barrier(&call, real, frame) : real(comm);
+        return call.comm != NULL && settings.harmonize ? unrecorded_barrier(&call, real, frame) : real(comm);
     int code = MPI_SUCCESS;
     int harmonized = 0;
     int requested = settings.harmonize && (settings.any_caller || in_executable(call.address));
@@ -158,7 +165,7 @@ static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, uintptr_
     if (code == MPI_SUCCESS)
         code = harmonized ? starts_barrier(&call) : real(comm);
     if (harmonized && requested)
-        starts_left(&call, code);
+        starts_end(&call, code);
     else
         call_leave(&call, code);
     return code;

@@ -1,5 +1,5 @@
-/* The clocks of all processes: synchronized in MPI_Init and MPI_Finalize, and in between with
- * DOWNBEAT_PRELOAD_SYNC_EVERY. */
+/* The clocks of all processes (clocks.h): synchronized in MPI_Init and MPI_Finalize, and with
+ * DOWNBEAT_PRELOAD_SYNC_EVERY also in between, after collectives on MPI_COMM_WORLD. */
 #define _GNU_SOURCE
 #include "clocks.h"
 
@@ -15,15 +15,16 @@
 static MPI_Comm world = MPI_COMM_NULL;
 static int rank;
 
-/* All processes have the same count of collectives since the beginning; when it reaches `due`, process 0 decides about
- * a synchronization. */
-static int64_t counted;
-static int64_t due;
-static int64_t decided_at;   /* `counted` at the last decision */
-static int64_t decided;      /* time of the last decision, ticks */
-static int64_t synchronized; /* time of the last synchronization, ticks */
-#define FIRST_DUE 16
+/* All processes have the same number of collectives on MPI_COMM_WORLD. When it reaches `next_decision`, process 0
+ * decides if a synchronization is due. */
+static int64_t collectives;             /* number of collectives since MPI_Init */
+static int64_t next_decision;           /* number of collectives at the next decision */
+static int64_t collectives_at_decision; /* number of collectives at the last decision */
+static int64_t decision_ticks;          /* time of the last decision, ticks */
+static int64_t sync_ticks;              /* time of the last synchronization, ticks */
+#define FIRST_DECISION 16
 
+/* Stores the local clock and its settings in the recording. */
 static void set_clock(const Downbeat_clock *clock) {
     MPI_Info info;
     char name[TRACE_CLOCK_SIZE] = "";
@@ -37,7 +38,7 @@ static void set_clock(const Downbeat_clock *clock) {
     recording_set_clock(clock, name, strtod(wander, NULL));
 }
 
-/* The narrowest of several readings: any of them may be interrupted. */
+/* Reads a system clock several times, and returns the narrowest reading, since any reading may be interrupted. */
 static struct trace_reading read_system_clock(clockid_t id) {
     struct trace_reading best = {.width = INT64_MAX};
     for (int i = 0; i < 20; ++i) {
@@ -51,6 +52,7 @@ static struct trace_reading read_system_clock(clockid_t id) {
     return best;
 }
 
+/* Adds the clock map and readings of the system clocks to the recording. */
 static void add_map(const Downbeat_clock *clock) {
     static const clockid_t ids[TRACE_CLOCKS] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME};
     struct trace_map map = {.ticks = clock->ticks,
@@ -68,7 +70,8 @@ static void add_map(const Downbeat_clock *clock) {
     recording_add_map(&map);
 }
 
-static int take_map(Downbeat_clock *clock) {
+/* Synchronizes the clocks, and returns the new map in `clock`. Collective. */
+static int synchronize_map(Downbeat_clock *clock) {
     int code = MPIX_Harmonize_sync(world);
     return code == MPI_SUCCESS ? Downbeat_get_clock(world, clock) : code;
 }
@@ -79,13 +82,13 @@ int clocks_begin(void) {
     frame_enter(frame);
     int code = PMPI_Comm_dup(MPI_COMM_WORLD, &world);
     if (code == MPI_SUCCESS)
-        code = take_map(&clock);
+        code = synchronize_map(&clock);
     if (code == MPI_SUCCESS) {
         PMPI_Comm_rank(world, &rank);
         set_clock(&clock);
         add_map(&clock);
-        decided = synchronized = recording_ticks();
-        due = FIRST_DUE;
+        decision_ticks = sync_ticks = recording_ticks();
+        next_decision = FIRST_DECISION;
     }
     frame_leave(frame);
     return code;
@@ -95,10 +98,10 @@ void clocks_synchronize(void) {
     Downbeat_clock clock;
     FRAME(frame);
     frame_enter(frame);
-    if (take_map(&clock) == MPI_SUCCESS)
+    if (synchronize_map(&clock) == MPI_SUCCESS)
         add_map(&clock);
     frame_leave(frame);
-    synchronized = recording_ticks();
+    sync_ticks = recording_ticks();
 }
 
 void clocks_end(void) {
@@ -109,22 +112,23 @@ void clocks_end(void) {
     frame_leave(frame);
 }
 
-/* On process 0. words[0]: 1 if a synchronization is due; words[1]: number of collectives until the next decision. */
+/* On process 0: sets words[0] to 1 if a synchronization is due, and words[1] to the number of collectives until the
+ * next decision, estimated from the rate of collectives. */
 static void decide_due(int64_t words[2]) {
     int64_t now = recording_ticks();
     double tick = recording_tick_ns() * 1e-9;
-    double per_call = (double)(now - decided) * tick / (double)(counted - decided_at);
-    double waited = (double)(now - synchronized) * tick;
+    double per_call = (double)(now - decision_ticks) * tick / (double)(collectives - collectives_at_decision);
+    double waited = (double)(now - sync_ticks) * tick;
     words[0] = waited >= settings.sync_every;
     double remaining = words[0] ? settings.sync_every : settings.sync_every - waited;
     double calls = per_call > 0.0 ? remaining / per_call : 1.0;
     words[1] = calls < 1.0 ? 1 : calls > 1e9 ? 1000000000 : (int64_t)calls + 1;
-    decided = now;
-    decided_at = counted;
+    decision_ticks = now;
+    collectives_at_decision = collectives;
 }
 
 void clocks_after_collective(void) {
-    if (++counted < due)
+    if (++collectives < next_decision)
         return;
     int64_t words[2] = {0, 0};
     FRAME(frame);
@@ -137,7 +141,7 @@ void clocks_after_collective(void) {
         return;
     if (words[0])
         clocks_synchronize();
-    due = counted + words[1];
+    next_decision = collectives + words[1];
 }
 
 /* --- for `downbeat timebase`, a program that makes only these calls */
@@ -145,14 +149,14 @@ void clocks_after_collective(void) {
 /* Initializes MPI and the recording. Returns the number of processes, or -1. */
 int downbeat_preload_begin(void) {
     int size = -1;
-    if (MPI_Init(NULL, NULL) == MPI_SUCCESS && begun)
+    if (MPI_Init(NULL, NULL) == MPI_SUCCESS && library_begun)
         PMPI_Comm_size(MPI_COMM_WORLD, &size);
     return size;
 }
 
-/* Process 0 broadcasts `more`: 1 for another sample of the clocks, which is then taken; the last one is taken in
- * MPI_Finalize. The others poll 10 times a second until `seconds` have passed, so that they hardly disturb other
- * programs. Returns process 0's `more`, or -1. Collective. */
+/* Process 0 broadcasts `more`. If it is 1, takes a sample of the clocks (a synchronization); the last sample is taken
+ * in MPI_Finalize. Until `seconds` have passed, the other processes poll only 10 times per second, so that they hardly
+ * disturb other programs. Returns process 0's `more`, or -1 on error. Collective. */
 int downbeat_preload_sample(int more, double seconds) {
     MPI_Request request;
     int done = 0;

@@ -1,6 +1,7 @@
-/* Identities of communicators, which are the same on all processes without communication. The creation of communicators
- * from one parent has the same order on all its processes, even if other threads create others concurrently. So an
- * identity is a hash of the parent's identity and the number of the child. */
+/* The library's data of communicators (communicators.h), attached to them as attributes, and their identities. An
+ * identity is the same on all processes of a communicator without communication: the creation of communicators from one
+ * parent has the same order on all its processes, even if other threads create others concurrently. So an identity is a
+ * hash of the parent's identity and the number of the child. */
 #define _GNU_SOURCE
 #include "communicators.h"
 
@@ -18,13 +19,14 @@
 #define CACHED 8 /* per thread */
 #define BUCKETS 1024
 
-/* Number of communicators that were created with the same key. */
+/* Number of communicators that were created with a key. The keys are in a hash table of chained entries. */
 struct count {
     struct count *next;
     uint64_t key;
     uint64_t created;
 };
 
+/* A communicator that this thread has used. Valid if its generation is the current one. */
 struct cached {
     MPI_Comm handle;
     struct comm *comm;
@@ -35,8 +37,8 @@ static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Group world_group;
 static int world_size;
 static struct count *counts[BUCKETS];
-static pthread_mutex_t lock = LOCK;
-static pthread_mutex_t counts_lock = LOCK;
+static pthread_mutex_t lock = LOCK;        /* for attaching data to communicators */
+static pthread_mutex_t counts_lock = LOCK; /* for counts */
 /* Incremented whenever a communicator is freed, which invalidates the threads' caches. */
 static _Atomic uint64_t generation = 1;
 PER_THREAD struct cached cache[CACHED];
@@ -66,7 +68,7 @@ void communicators_end(void) {
     frame_leave(frame);
 }
 
-/* FNV-1a. */
+/* Adds a value to an FNV-1a hash. */
 static uint64_t mix(uint64_t hash, uint64_t value) {
     for (int i = 0; i < 8; ++i, value >>= 8)
         hash = (hash ^ (value & 0xff)) * 0x100000001b3U;
@@ -80,6 +82,7 @@ struct members {
     int outside;   /* number of processes outside MPI_COMM_WORLD */
 };
 
+/* Computes the members of a group; if memory is short, only from its size. */
 static struct members members_of(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
@@ -103,8 +106,8 @@ static struct members members_of(MPI_Group group) {
 
 static uint64_t hash_group(MPI_Group group) { return members_of(group).hash; }
 
-/* Number of communicators created with this key so far; counts the next one. */
-static uint64_t next_of(uint64_t key) {
+/* Returns the number of communicators created with this key so far, and adds 1 to it. */
+static uint64_t next_number(uint64_t key) {
     pthread_mutex_lock(&counts_lock);
     struct count **link = &counts[key % BUCKETS];
     while (*link != NULL && (*link)->key != key)
@@ -121,20 +124,21 @@ static uint64_t next_of(uint64_t key) {
 }
 
 /* Copies a name to the file; a longer one is truncated and ends with "...", to distinguish it from others. */
-static void keep_name(struct trace_communicator *entry, const char *name) {
+static void copy_name(struct trace_communicator *entry, const char *name) {
     static const char more[] = "...";
     const size_t room = sizeof entry->name;
     const size_t length = strnlen(name, room);
-    size_t kept = length < room ? length : room - sizeof more;
-    while (length == room && kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80) /* not within a UTF-8 character */
-        --kept;
+    size_t copied = length < room ? length : room - sizeof more;
+    while (length == room && copied > 0 &&
+           ((unsigned char)name[copied] & 0xc0) == 0x80) /* not within a UTF-8 character */
+        --copied;
     memset(entry->name, 0, room);
-    memcpy(entry->name, name, kept);
+    memcpy(entry->name, name, copied);
     if (length == room)
-        memcpy(entry->name + kept, more, sizeof more);
+        memcpy(entry->name + copied, more, sizeof more);
 }
 
-/* Sets the data of a communicator. `origin`: see communicators_made. */
+/* Sets the data of a communicator, and adds it to the recording. `origin`: see communicators_created. */
 static void describe(struct comm *comm, uint64_t origin) {
     struct trace_communicator entry = {.name = ""};
     char name[MPI_MAX_OBJECT_NAME] = "";
@@ -156,11 +160,11 @@ static void describe(struct comm *comm, uint64_t origin) {
         members = members_of(group);
         PMPI_Group_free(&group);
         entry.second = members.lowest < local.lowest;
-        members.hash += local.hash; /* commutative: the same on both sides */
+        members.hash += local.hash; /* a sum, which is the same for the processes of both groups */
     }
     comm->is_world = !comm->inter && relation != MPI_UNEQUAL;
     if (origin == 0) /* unknown creation: count the group's communicators in the order of their first calls */
-        origin = mix(members.hash, next_of(members.hash));
+        origin = mix(members.hash, next_number(members.hash));
     comm->identity = mix(origin, members.hash);
     entry.identity = comm->identity;
     entry.size = comm->size;
@@ -168,7 +172,7 @@ static void describe(struct comm *comm, uint64_t origin) {
     entry.inter = comm->inter != 0;
     entry.has_outside_members = members.outside > 0;
     PMPI_Comm_get_name(comm->handle, name, &length);
-    keep_name(&entry, name);
+    copy_name(&entry, name);
     comm->number = recording_add_communicator(&entry);
 }
 
@@ -188,7 +192,8 @@ static struct comm *attached_comm(MPI_Comm handle, uint64_t origin) {
     return comm;
 }
 
-/* Holds no lock while the handle may be invalid, since an error handler may leave this function by a jump. */
+/* Finds or creates the data of a handle; NULL if the handle is invalid. Holds no lock while the handle may be invalid,
+ * since an error handler may leave this function by a jump. */
 __attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int attached = 0;
@@ -200,7 +205,7 @@ __attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_
     return comm;
 }
 
-struct comm *communicators_made(MPI_Comm handle, uint64_t origin) {
+struct comm *communicators_created(MPI_Comm handle, uint64_t origin) {
     if (handle == MPI_COMM_NULL)
         return NULL;
     struct cached *entry = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
@@ -210,22 +215,22 @@ struct comm *communicators_made(MPI_Comm handle, uint64_t origin) {
 }
 
 struct comm *communicator_of(MPI_Comm handle) {
-    return communicators_made(handle, 0);
+    return communicators_created(handle, 0);
 }
 
 /* --- creation of communicators */
 
-/* Also counts on processes that are not in the new communicator. */
+/* Counts also on processes that will not be in the new communicator. */
 uint64_t communicators_child(MPI_Comm handle) {
     const struct comm *parent = communicator_of(handle);
-    return parent != NULL ? mix(parent->identity, next_of(parent->identity)) : 0;
+    return parent != NULL ? mix(parent->identity, next_number(parent->identity)) : 0;
 }
 
-/* Origin of a communicator that only a group creates, or two groups: the tag of the call distinguishes concurrent ones.
- */
+/* Origin of a communicator that only the processes of one or two groups create. The tag of the call distinguishes
+ * concurrent creations. */
 static uint64_t tagged(uint64_t key, int tag) {
     key = mix(key, (uint32_t)tag);
-    return mix(key, next_of(key));
+    return mix(key, next_number(key));
 }
 
 uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag) {
@@ -233,7 +238,8 @@ uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag)
     return parent != NULL ? tagged(mix(parent->identity, hash_group(group)), tag) : 0;
 }
 
-/* No communicator contains both sides, so the key is a hash of their groups, which only the new communicator has. */
+/* No communicator contains the processes of both groups. So the key is a hash of the two groups, which are known only
+ * from the new communicator. */
 uint64_t communicators_between_groups(MPI_Comm handle, int tag) {
     MPI_Group sides[2];
     if (handle == MPI_COMM_NULL)
@@ -249,5 +255,5 @@ uint64_t communicators_between_groups(MPI_Comm handle, int tag) {
 void communicators_name(MPI_Comm handle, const char *name) {
     const struct comm *named = communicator_of(handle);
     if (named != NULL && named->number != TRACE_NONE)
-        keep_name(recording_communicator(named->number), name);
+        copy_name(recording_communicator(named->number), name);
 }

@@ -1,4 +1,4 @@
-/* The library's data of communicators. */
+/* The library's data of communicators: struct comm, attached to each communicator that the program uses. */
 #ifndef DOWNBEAT_PRELOAD_COMMUNICATORS_H
 #define DOWNBEAT_PRELOAD_COMMUNICATORS_H
 
@@ -10,40 +10,40 @@ struct waiting_sample;
 
 struct comm {
     MPI_Comm handle;
-    uint64_t identity; /* the same on all its processes */
-    uint32_t number;   /* number in the file */
-    _Atomic uint32_t sequence;
+    uint64_t identity;         /* hash, the same on all its processes */
+    uint32_t number;           /* index in the trace file's table of communicators */
+    _Atomic uint32_t sequence; /* number of collectives so far */
     int rank;
     int size;
-    int peers; /* number of blocks in all-to-all exchanges: `size`, or the size of the remote group */
-    int inter;
+    int peers;      /* number of blocks in all-to-all exchanges: `size`, or the size of the remote group */
+    int inter;      /* 1 for an intercommunicator */
     int is_world;   /* 1 if it has all processes of MPI_COMM_WORLD */
-    int harmonized; /* 1 if its barriers are harmonized */
-    int mixed;      /* 1 if processes have disagreed on that */
-    struct waiting_sample *waiting;
+    int harmonized; /* 1 if its barriers are harmonized (starts.h) */
+    int mixed;      /* 1 if only some processes have requested harmonized barriers */
+    struct waiting_sample *waiting; /* its pending sample (samples.c); NULL: none */
 };
 
-/* Initializes. `freed`: called by MPI when a communicator is freed. */
+/* Initializes. MPI calls `freed` when a communicator is freed. */
 void communicators_begin(MPI_Comm_delete_attr_function *freed);
 void communicators_end(void);
 
 /* Finds or creates the data of a communicator; NULL for MPI_COMM_NULL. Local. */
 struct comm *communicator_of(MPI_Comm handle);
 
-/* communicator_of for a new communicator; `origin` is a hash of its creation that is the same on all its processes; 0:
- * unknown. */
-struct comm *communicators_made(MPI_Comm handle, uint64_t origin);
+/* Like communicator_of, for a new communicator. `origin` is a hash of its creation that is the same on all its
+ * processes; 0: unknown. */
+struct comm *communicators_created(MPI_Comm handle, uint64_t origin);
 
 /* Frees the data of a freed communicator. */
 void communicators_forget(struct comm *comm);
 
-/* Origins of the next communicator that is created from this one; from a group of its processes; from the two groups of
- * an intercommunicator. */
+/* Return the origin of the next communicator that is created from this one; from a group of its processes; from the two
+ * groups of an intercommunicator. */
 uint64_t communicators_child(MPI_Comm handle);
 uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag);
 uint64_t communicators_between_groups(MPI_Comm handle, int tag);
 
-/* Sets its name in the file. */
+/* Sets the name of a communicator in the trace file. */
 void communicators_name(MPI_Comm handle, const char *name);
 
 #endif

@@ -1,5 +1,6 @@
-/* Requests of nonblocking and persistent collectives, from the call to their completion by MPI_Wait, MPI_Test and the
- * like. */
+/* Requests of nonblocking and persistent collectives (completion.h), from the call to their completion. A hash table
+ * has all requests that are not completed. The wrappers of MPI_Wait, MPI_Test and their variants first take their
+ * requests from the table, then call MPI, and complete or return them. */
 #define _GNU_SOURCE
 #include "completion.h"
 
@@ -13,29 +14,30 @@
 
 #define BUCKETS 4096
 
-/* A request of the table: of a nonblocking collective until its completion, of a persistent one until it is freed. It
- * belongs to one call at a time: MPI forbids two threads to complete the same request. */
+/* A request of the table. A request of a nonblocking collective is in the table until its completion, a persistent
+ * request until it is freed. A request belongs to one call at a time, since MPI forbids two threads to complete the
+ * same request. */
 struct expected {
     struct expected *next;
     MPI_Request request;
-    struct call call;
-    int persistent;
-    enum { IDLE, STARTING, STARTED } round; /* of a persistent collective */
-    int doubtful;                           /* a completing call failed or was abandoned: the request may be complete */
-    int root;
+    struct call call;                       /* the collective's call */
+    int persistent;                         /* 1 for a persistent collective */
+    enum { IDLE, STARTING, STARTED } round; /* state of a persistent collective */
+    int doubtful; /* 1 if the request may be complete: a completing call failed or was abandoned by a jump */
+    int root;     /* root argument of a persistent collective */
     const MPI_Comm *new_comm; /* the new communicator of MPI_Comm_idup; else NULL */
-    uint64_t origin;
+    uint64_t origin;          /* origin of that communicator (communicators.h) */
 };
 
-static struct expected *buckets[BUCKETS];
-static struct expected *spare;            /* free list */
-PER_THREAD struct expected *thread_spare; /* a free one of this thread, which needs no lock */
-PER_THREAD struct expected *taken;        /* list of the requests of this thread's current call */
-static int outstanding;
+static struct expected *buckets[BUCKETS];      /* the table: lists by hash */
+static struct expected *free_entries;          /* free list */
+PER_THREAD struct expected *thread_free_entry; /* a free entry of this thread, which needs no lock; NULL: none */
+PER_THREAD struct expected *taken_requests;    /* list of the requests of this thread's current call */
+static int outstanding;                        /* number of requests in the table or taken */
 static pthread_mutex_t lock = LOCK;
-PER_THREAD struct expected **scratch;
-PER_THREAD int scratch_size;
-PER_THREAD int owner; /* 1 if this thread's destructor will free its memory */
+PER_THREAD struct expected **scratch; /* array for the requests of a call */
+PER_THREAD int scratch_size;          /* its elements */
+PER_THREAD int has_destructor;        /* 1 if this thread's destructor will free its memory */
 static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 static int has_thread_key;
@@ -55,8 +57,9 @@ static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* Inserts after others with the same handle: MPI libraries use one handle for all operations that complete immediately.
- * Removes and returns doubtful requests with this handle, which are stale, since MPI has reused it. */
+/* Inserts a request into the table, after requests with the same handle: MPI libraries use one handle for all
+ * operations that complete immediately. Removes and returns (as a list) doubtful requests with this handle, which are
+ * stale, since MPI has reused the handle. */
 static struct expected *link_last(struct expected *expected) {
     struct expected *stale = NULL;
     struct expected **link = bucket_of(expected->request);
@@ -75,47 +78,50 @@ static struct expected *link_last(struct expected *expected) {
     return stale;
 }
 
-static void drop(struct expected *expected);
+static void discard(struct expected *expected);
 
-static void drop_all(struct expected *first) {
+/* Discards a list of requests. */
+static void discard_all(struct expected *first) {
     for (struct expected *expected = first, *next; expected != NULL; expected = next) {
         next = expected->next;
-        drop(expected);
+        discard(expected);
     }
 }
 
-static void put_back(struct expected *expected, int doubtful) {
+/* Returns a taken request to the table. `doubtful`: 1 if it may be complete. */
+static void return_request(struct expected *expected, int doubtful) {
     if (expected == NULL || expected->persistent)
         return;
     expected->doubtful = doubtful;
     lock_requests();
     struct expected *stale = link_last(expected);
     unlock_requests();
-    drop_all(stale);
+    discard_all(stale);
 }
 
-/* Called when the program makes another call: requests that this thread still has belong to a call that was abandoned
- * by a jump, and may be complete or not. */
-static void put_back_left(void) {
-    struct expected *expected = taken;
-    taken = NULL;
+/* Returns requests that this thread still has when it makes another call. They belong to a call that was abandoned by a
+ * jump, so they may be complete or not. */
+static void return_abandoned(void) {
+    struct expected *expected = taken_requests;
+    taken_requests = NULL;
     for (struct expected *next; expected != NULL; expected = next) {
         next = expected->next;
-        put_back(expected, 1);
+        return_request(expected, 1);
     }
 }
 
-static struct expected *remember(MPI_Request request, const struct call *call) {
-    if (taken != NULL)
-        put_back_left();
-    struct expected *expected = thread_spare;
+/* Adds a request to the table; NULL if out of memory. */
+static struct expected *add_request(MPI_Request request, const struct call *call) {
+    if (taken_requests != NULL)
+        return_abandoned();
+    struct expected *expected = thread_free_entry;
     struct expected *stale = NULL;
-    thread_spare = NULL;
+    thread_free_entry = NULL;
     lock_requests();
     if (expected == NULL) {
-        expected = spare;
+        expected = free_entries;
         if (expected != NULL)
-            spare = expected->next;
+            free_entries = expected->next;
         else
             expected = malloc(sizeof *expected);
     }
@@ -130,14 +136,14 @@ static struct expected *remember(MPI_Request request, const struct call *call) {
         RECORDING_ADD32(outstanding, 1);
     }
     unlock_requests();
-    drop_all(stale);
+    discard_all(stale);
     return expected;
 }
 
-void completion_expect(MPI_Request request, const struct call *call) { remember(request, call); }
+void completion_expect(MPI_Request request, const struct call *call) { add_request(request, call); }
 
 void completion_expect_persistent(MPI_Request request, const struct call *call, int root) {
-    struct expected *expected = remember(request, call);
+    struct expected *expected = add_request(request, call);
     if (expected != NULL) {
         expected->root = root;
         expected->persistent = 1;
@@ -145,17 +151,18 @@ void completion_expect_persistent(MPI_Request request, const struct call *call, 
 }
 
 void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin) {
-    struct expected *expected = remember(request, &(struct call){.comm = NULL});
+    struct expected *expected = add_request(request, &(struct call){.comm = NULL});
     if (expected != NULL) {
         expected->new_comm = handle;
         expected->origin = origin;
     }
 }
 
-/* Drops doubtful requests of a freed communicator, which cannot complete any more. */
+/* Discards doubtful requests of a freed communicator, which cannot complete any more. Other requests of it lose their
+ * communicator. */
 void completion_forget(const struct comm *comm) {
     struct expected *stale = NULL;
-    for (struct expected *expected = taken; expected != NULL; expected = expected->next)
+    for (struct expected *expected = taken_requests; expected != NULL; expected = expected->next)
         if (expected->call.comm == comm)
             expected->call.comm = NULL;
     lock_requests();
@@ -173,9 +180,11 @@ void completion_forget(const struct comm *comm) {
             link = &expected->next;
         }
     unlock_requests();
-    drop_all(stale);
+    discard_all(stale);
 }
 
+/* Returns the pointer in the table to the first request with this handle; it points to NULL if there is no such
+ * request. The caller holds the lock. */
 static struct expected **find_link(MPI_Request request) {
     struct expected **link = bucket_of(request);
     while (*link != NULL && (*link)->request != request)
@@ -183,8 +192,8 @@ static struct expected **find_link(MPI_Request request) {
     return link;
 }
 
-/* Moves a request from the table to `taken`; a persistent one stays in the table. NULL if the request is not in the
- * table. */
+/* Moves a request from the table to `taken_requests`; a persistent request stays in the table. Returns NULL if the
+ * request is not in the table. */
 static struct expected *take(MPI_Request request) {
     if (request == MPI_REQUEST_NULL)
         return NULL;
@@ -193,8 +202,8 @@ static struct expected *take(MPI_Request request) {
     struct expected *expected = *link;
     if (expected != NULL && !expected->persistent) {
         *link = expected->next;
-        expected->next = taken;
-        taken = expected;
+        expected->next = taken_requests;
+        taken_requests = expected;
     }
     unlock_requests();
     return expected;
@@ -211,60 +220,60 @@ static struct expected *find_persistent(MPI_Request request) {
 
 static void free_shared(struct expected *expected) {
     lock_requests();
-    expected->next = spare;
-    spare = expected;
+    expected->next = free_entries;
+    free_entries = expected;
     unlock_requests();
 }
 
-/* Programs may start and end threads for years. */
-static void end_thread(void *anything) {
-    (void)anything;
-    if (thread_spare != NULL)
-        free_shared(thread_spare);
+/* Frees the memory of a thread that ends, because programs may start and end threads for years. */
+static void end_thread(void *value) {
+    (void)value;
+    if (thread_free_entry != NULL)
+        free_shared(thread_free_entry);
     free(scratch);
-    thread_spare = NULL;
+    thread_free_entry = NULL;
     scratch = NULL;
     scratch_size = 0;
-    owner = 0;
+    has_destructor = 0;
 }
 
 static void make_thread_key(void) { has_thread_key = pthread_key_create(&thread_key, end_thread) == 0; }
 
-static int become_owner(void) {
+static int set_destructor(void) {
     pthread_once(&thread_key_once, make_thread_key);
-    owner = has_thread_key && pthread_setspecific(thread_key, &buckets) == 0; /* any pointer except NULL */
-    return owner;
+    has_destructor = has_thread_key && pthread_setspecific(thread_key, &buckets) == 0; /* any pointer except NULL */
+    return has_destructor;
 }
 
-/* True if this thread's destructor will free its memory. */
-static int can_own(void) { return owner || become_owner(); }
+/* Returns 1 if this thread's destructor will free its memory; registers the destructor if necessary. */
+static int ensure_destructor(void) { return has_destructor || set_destructor(); }
 
 static void free_request(struct expected *expected) {
     RECORDING_ADD32(outstanding, -1);
-    if (thread_spare == NULL && can_own())
-        thread_spare = expected;
+    if (thread_free_entry == NULL && ensure_destructor())
+        thread_free_entry = expected;
     else
         free_shared(expected);
 }
 
 /* Removes a request whose completion cannot be observed. */
-static void drop(struct expected *expected) {
+static void discard(struct expected *expected) {
     if (expected->call.row != NULL && (!expected->persistent || expected->round == STARTED))
-        recording_hold(expected->call.row, -1);
+        recording_release(expected->call.row);
     free_request(expected);
 }
 
-/* Completes a request at `now`, by a call that began at `begin` and completed `together` collectives, among which its
- * time is divided. */
+/* Completes a request at `now`, by a call that began at `begin` and completed `together` collectives; the time of the
+ * call is divided among them. Does nothing if `expected` is NULL. */
 static void complete(struct expected *expected, int64_t begin, int64_t now, int together) {
     if (expected == NULL)
         return;
     if (expected->new_comm != NULL) {
-        communicators_made(*expected->new_comm, expected->origin);
+        communicators_created(*expected->new_comm, expected->origin);
     } else if (!expected->persistent || expected->round == STARTED) {
         struct call *call = &expected->call;
         call->exit = now;
-        elsewhere = 0;
+        ticks_in_other_calls = 0;
         if (call->row != NULL)
             RECORDING_ADD(call->row->waits, together == 1 ? now - begin : (now - begin) / together);
         if (call->record != NULL) {
@@ -281,12 +290,12 @@ static void complete(struct expected *expected, int64_t begin, int64_t now, int 
         free_request(expected);
 }
 
-/* True if a call may complete a request of the table. */
-static inline int expecting(int program) {
-    if (!program || !begun)
+/* Returns 1 if a call may complete a request of the table. */
+static inline int expecting(int is_program_call) {
+    if (!is_program_call || !library_begun)
         return 0;
-    if (__builtin_expect(taken != NULL, 0))
-        put_back_left();
+    if (__builtin_expect(taken_requests != NULL, 0))
+        return_abandoned();
     return __atomic_load_n(&outstanding, __ATOMIC_RELAXED) != 0;
 }
 
@@ -294,14 +303,15 @@ static inline int expecting(int program) {
 static int leave_expecting(uintptr_t frame) {
     if (!frame_leave(frame))
         return 0;
-    taken = NULL;
+    taken_requests = NULL;
     return 1;
 }
 
-/* Takes all requests of a call; NULL for those that are not in the table. Returns NULL if out of memory. */
+/* Takes all requests of a call from the table. Returns an array with NULL for handles that are not in the table; NULL
+ * if out of memory. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {
     if (requests > scratch_size) {
-        struct expected **larger = can_own() ? realloc(scratch, (size_t)requests * sizeof *scratch) : NULL;
+        struct expected **larger = ensure_destructor() ? realloc(scratch, (size_t)requests * sizeof *scratch) : NULL;
         if (larger == NULL)
             return NULL;
         scratch = larger;
@@ -312,7 +322,7 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
     return scratch;
 }
 
-/* Ends a call that completes all of its requests (`done`) or none. */
+/* Ends a call that has completed all of its requests (done = 1) or none. `code` is MPI's error code. */
 static void complete_all(int requests, struct expected **batch, int64_t begin, int64_t now, int code, int done) {
     int together = 0;
     for (int i = 0; i < requests; ++i)
@@ -321,36 +331,38 @@ static void complete_all(int requests, struct expected **batch, int64_t begin, i
         if (code == MPI_SUCCESS && done)
             complete(batch[i], begin, now, together);
         else
-            put_back(batch[i], code != MPI_SUCCESS);
+            return_request(batch[i], code != MPI_SUCCESS);
 }
 
-#define ONE(Name, parameters, arguments, done)                                                                         \
+/* Wrapper of a call that completes one request; `done` is 1 if it has. */
+#define SINGLE_COMPLETION(Name, parameters, arguments, done)                                                           \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        struct expected *expected = expecting(program) ? take(*request) : NULL;                                        \
-        int64_t begin = timed_begin(program);                                                                          \
+        int is_program_call = frame_enter(frame);                                                                      \
+        struct expected *expected = expecting(is_program_call) ? take(*request) : NULL;                                \
+        int64_t begin = timed_begin(is_program_call);                                                                  \
         int code = REAL(Name) arguments;                                                                               \
         int valid = leave_expecting(frame);                                                                            \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (expected != NULL && valid && code == MPI_SUCCESS && (done))                                                \
             complete(expected, begin, now, 1);                                                                         \
         else if (expected != NULL && valid)                                                                            \
-            put_back(expected, code != MPI_SUCCESS);                                                                   \
+            return_request(expected, code != MPI_SUCCESS);                                                             \
         return code;                                                                                                   \
     }
 
-BOTH(ONE, Wait, (MPI_Request * request, MPI_Status *status), (request, status), 1)
-BOTH(ONE, Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status), *flag)
+BOTH(SINGLE_COMPLETION, Wait, (MPI_Request * request, MPI_Status *status), (request, status), 1)
+BOTH(SINGLE_COMPLETION, Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status), *flag)
 
-#define ALL(Name, parameters, arguments, done)                                                                         \
+/* Wrapper of a call that completes all of its requests; `done` is 1 if it has. */
+#define ALL_COMPLETION(Name, parameters, arguments, done)                                                              \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        struct expected **batch = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;         \
-        int64_t begin = timed_begin(program);                                                                          \
+        int is_program_call = frame_enter(frame);                                                                      \
+        struct expected **batch = expecting(is_program_call) && count > 0 ? take_all(count, array_of_requests) : NULL; \
+        int64_t begin = timed_begin(is_program_call);                                                                  \
         int code = REAL(Name) arguments;                                                                               \
         int valid = leave_expecting(frame);                                                                            \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
@@ -359,12 +371,12 @@ BOTH(ONE, Test, (MPI_Request * request, int *flag, MPI_Status *status), (request
         return code;                                                                                                   \
     }
 
-BOTH(ALL, Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]),
+BOTH(ALL_COMPLETION, Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]),
      (count, array_of_requests, array_of_statuses), 1)
-BOTH(ALL, Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
+BOTH(ALL_COMPLETION, Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
      (count, array_of_requests, flag, array_of_statuses), *flag)
 
-/* Completes the requests at `indices`, and returns the others to the table. */
+/* Ends a call that has completed the `outcount` requests at `indices`; the other requests return to the table. */
 static void complete_some(int requests, struct expected **batch, int64_t begin, int64_t now, int code, int outcount,
                           const int *indices) {
     int together = 0;
@@ -375,17 +387,17 @@ static void complete_some(int requests, struct expected **batch, int64_t begin, 
         batch[indices[i]] = NULL;
     }
     for (int i = 0; i < requests; ++i)
-        put_back(batch[i], code != MPI_SUCCESS);
+        return_request(batch[i], code != MPI_SUCCESS);
 }
 
 /* Wrapper of a call that completes `outcount` of its requests, at `indices`. */
-#define SOME(Name, parameters, arguments, outcount, indices)                                                           \
+#define SOME_COMPLETION(Name, parameters, arguments, outcount, indices)                                                \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        struct expected **batch = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;         \
-        int64_t begin = timed_begin(program);                                                                          \
+        int is_program_call = frame_enter(frame);                                                                      \
+        struct expected **batch = expecting(is_program_call) && count > 0 ? take_all(count, array_of_requests) : NULL; \
+        int64_t begin = timed_begin(is_program_call);                                                                  \
         int code = REAL(Name) arguments;                                                                               \
         int valid = leave_expecting(frame);                                                                            \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
@@ -394,15 +406,15 @@ static void complete_some(int requests, struct expected **batch, int64_t begin, 
         return code;                                                                                                   \
     }
 
-BOTH(SOME, Waitany, (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status),
+BOTH(SOME_COMPLETION, Waitany, (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status),
      (count, array_of_requests, index, status), *index != MPI_UNDEFINED, index)
-BOTH(SOME, Testany, (int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status),
+BOTH(SOME_COMPLETION, Testany, (int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status),
      (count, array_of_requests, index, flag, status), *flag &&*index != MPI_UNDEFINED, index)
-BOTH(SOME, Waitsome,
+BOTH(SOME_COMPLETION, Waitsome,
      (int count, MPI_Request array_of_requests[], int *outcount, int indices[], MPI_Status array_of_statuses[]),
      (count, array_of_requests, outcount, indices, array_of_statuses), *outcount != MPI_UNDEFINED ? *outcount : 0,
      indices)
-BOTH(SOME, Testsome,
+BOTH(SOME_COMPLETION, Testsome,
      (int count, MPI_Request array_of_requests[], int *outcount, int indices[], MPI_Status array_of_statuses[]),
      (count, array_of_requests, outcount, indices, array_of_statuses), *outcount != MPI_UNDEFINED ? *outcount : 0,
      indices)
@@ -416,10 +428,10 @@ static void forget_request(MPI_Request request) {
         *link = expected->next;
     unlock_requests();
     if (expected != NULL)
-        drop(expected);
+        discard(expected);
 }
 
-#define FREE(Function, parameters)                                                                                     \
+#define FREE_REQUEST(Function, parameters)                                                                             \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
@@ -429,7 +441,7 @@ static void forget_request(MPI_Request request) {
         frame_leave(frame);                                                                                            \
         return code;                                                                                                   \
     }
-BOTH(FREE, Request_free, (MPI_Request * request))
+BOTH(FREE_REQUEST, Request_free, (MPI_Request * request))
 
 /* Begins a start of a persistent collective, which is recorded as a separate call. */
 static struct expected *begin_round(MPI_Request request) {
@@ -437,29 +449,30 @@ static struct expected *begin_round(MPI_Request request) {
     if (expected == NULL)
         return NULL;
     ++expected->call.round;
-    if (!active || expected->call.comm == NULL)
+    if (!library_enabled || expected->call.comm == NULL)
         return NULL;
-    expected->call.template = 0;
+    expected->call.is_persistent_init = 0;
     call_record(&expected->call, expected->call.bytes, expected->root);
     expected->round = STARTING;
     return expected;
 }
 
-/* Ends a start, by a call that returned at `now` and started `together` collectives, among which its time is divided.
- */
+/* Ends a start, by a call that returned at `now` and started `together` collectives; the time of the call is divided
+ * among them. */
 static void end_start(struct expected *expected, int code, int64_t now, int together) {
     expected->round = code == MPI_SUCCESS ? STARTED : IDLE;
     if (code != MPI_SUCCESS)
         return;
-    elsewhere = 0;
+    ticks_in_other_calls = 0;
     if (expected->call.row != NULL) {
-        recording_hold(expected->call.row, 1);
+        recording_hold(expected->call.row);
         RECORDING_ADD(expected->call.row->waits, (now - expected->call.entry) / together);
     }
     if (expected->call.record != NULL)
         expected->call.record->returned = now;
 }
 
+/* Begins the starts of all persistent collectives of a call. Returns their number. */
 static int begin_rounds(int count, const MPI_Request *requests) {
     int together = 0;
     for (int i = 0; i < count; ++i)
@@ -475,18 +488,18 @@ static void end_starts(int count, const MPI_Request *requests, int code, int64_t
     }
 }
 
-#define STARTS(Function, parameters, arguments, count, requests)                                                       \
+#define PERSISTENT_STARTS(Function, parameters, arguments, count, requests)                                            \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        int64_t begin = timed_begin(program);                                                                          \
-        int together = expecting(program) ? begin_rounds(count, requests) : 0;                                         \
+        int is_program_call = frame_enter(frame);                                                                      \
+        int64_t begin = timed_begin(is_program_call);                                                                  \
+        int together = expecting(is_program_call) ? begin_rounds(count, requests) : 0;                                 \
         int code = REAL(Function) arguments;                                                                           \
         frame_leave(frame);                                                                                            \
         end_starts(count, requests, code, timed_end(TRACE_REQUESTS, begin), together);                                 \
         return code;                                                                                                   \
     }
-BOTH(STARTS, Start, (MPI_Request * request), (request), 1, request)
-BOTH(STARTS, Startall, (int count, MPI_Request array_of_requests[]), (count, array_of_requests), count,
+BOTH(PERSISTENT_STARTS, Start, (MPI_Request * request), (request), 1, request)
+BOTH(PERSISTENT_STARTS, Startall, (int count, MPI_Request array_of_requests[]), (count, array_of_requests), count,
      array_of_requests)

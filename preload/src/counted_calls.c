@@ -1,5 +1,6 @@
-/* Wrappers of MPI calls that are only counted, by kind: time in MPI outside collectives. They pass their arguments on
- * without using them, as in fortran.c; all are integers or pointers, and no function has more than 13. */
+/* Wrappers of MPI calls that are only counted, by kind (enum in trace_file.h): number of calls and time in MPI outside
+ * collectives. Like the wrappers in fortran.c, they pass their arguments on without using them: all arguments are
+ * integers or pointers, and no function has more than 13. */
 #define _GNU_SOURCE
 #include "frames.h"
 #include "process.h"
@@ -24,6 +25,8 @@ typedef int entry(ARGUMENTS(PARAMETER));
     }
 
 // clang-format off
+/* The functions by kind. Functions of the lists COUNTED... have a count argument, so MPI-4 also has a variant with _c;
+ * functions of the lists PLAIN... have none. */
 #define COUNTED(X, kind)                                                                                               \
     X(Send, kind) X(Bsend, kind) X(Ssend, kind) X(Rsend, kind) X(Recv, kind) X(Isend, kind) X(Ibsend, kind)            \
     X(Issend, kind) X(Irsend, kind) X(Irecv, kind) X(Mrecv, kind) X(Imrecv, kind) X(Sendrecv, kind)                    \

@@ -1,3 +1,4 @@
+/* The address range of the executable (executable.h), found once when the library is loaded. */
 #define _GNU_SOURCE
 #include "executable.h"
 
@@ -10,7 +11,8 @@ struct range {
     uintptr_t end;
 };
 
-/* The first object of dl_iterate_phdr is the executable. */
+/* Callback of dl_iterate_phdr, whose first object is the executable: sets `data` to the range of its code. Returns 1,
+ * to end the iteration. */
 static int find_executable(struct dl_phdr_info *info, size_t size, void *data) {
     struct range *range = data;
     (void)size;

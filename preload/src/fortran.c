@@ -1,6 +1,7 @@
 /* Wrappers of Fortran's bindings. The bindings call the C functions, which are recorded (process.h, BOTH), but hide the
- * call site. So these wrappers store the return address, and pass their arguments on without using them; all are
- * pointers. They have the largest number of parameters of any collective; surplus arguments are ignored. */
+ * call site. So these wrappers store the return address (frames.h, fortran_call), and pass their arguments on without
+ * using them; all arguments are pointers. Each wrapper has the largest number of parameters of any collective; surplus
+ * arguments are ignored. */
 #define _GNU_SOURCE
 #include "collectives.h"
 #include "frames.h"
@@ -18,11 +19,11 @@ typedef void entry(void *, void *, void *, void *, void *, void *, void *, void 
         static entry *real;                                                                                            \
         if (real == NULL)                                                                                              \
             find_next((void **)(void *)&real, #symbol);                                                                \
-        int first = fortran_site(frame) == NULL;                                                                       \
-        if (first)                                                                                                     \
+        int is_outermost = fortran_site(frame) == NULL;                                                                \
+        if (is_outermost)                                                                                              \
             fortran_call = (struct fortran_call){frame, __builtin_return_address(0)};                                  \
         real(a, b, c, d, e, f, g, h, i, j, k, l);                                                                      \
-        if (first)                                                                                                     \
+        if (is_outermost)                                                                                              \
             fortran_call = (struct fortran_call){0};                                                                   \
     }
 

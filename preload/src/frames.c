@@ -1,7 +1,8 @@
-/* A call of the program is active from the entry of a wrapper to its return; MPI calls in between are MPI's. But a
- * wrapper may end without returning: by an exception or a longjmp out of an error handler or a signal handler. Both are
- * intercepted and mark the frame as doubtful; the next wrapper that is called takes a backtrace to decide whether the
- * frame is still active. So the backtrace is taken once per jump and not in every call.
+/* Detection of calls that ended without returning (frames.h). A call of the program is active from the entry of a
+ * wrapper to its return; MPI calls in between are made by MPI, not by the program. But a wrapper may end without
+ * returning: by an exception or a longjmp out of an error handler or a signal handler. Both are intercepted and mark
+ * the frame as doubtful; the next wrapper that is called takes a backtrace to decide whether the frame is still active.
+ * So the backtrace is taken once per jump and not in every call.
  *
  * Only libc's jumps are intercepted. A jump by the compiler (__builtin_longjmp) is noticed if the next call is not
  * deeper in the stack than the abandoned one; the same holds for a coroutine on a higher stack. While a coroutine is
@@ -14,7 +15,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
-INITIAL_EXEC uintptr_t inside;
+INITIAL_EXEC uintptr_t program_frame;
 INITIAL_EXEC struct fortran_call fortran_call;
 
 /* Fortran wrappers are in a separate section. */
@@ -32,10 +33,11 @@ struct callers {
 };
 
 static int is_fortran(const char *address) {
+    /* A return address is after the call, so it may be the end of the section but not its begin. */
     return address > __start_downbeat_fortran && address <= __stop_downbeat_fortran;
 }
 
-/* Wrappers on the stack, except the one that was called last. */
+/* Finds wrappers on the stack, except the wrapper that was called last. */
 static struct callers find_callers(void) {
     void *addresses[DEPTH];
     Dl_info library = {.dli_fbase = NULL};
@@ -46,43 +48,44 @@ static struct callers find_callers(void) {
     dladdr((void *)(uintptr_t)frame_unwound, &library);
     for (int i = 0; i < count; ++i) {
         const char *address = addresses[i];
-        int ours = dladdr(address, &object) != 0 && object.dli_fbase == library.dli_fbase;
-        latest = latest && ours;
-        if (ours && !latest && is_fortran(address))
+        int in_library = dladdr(address, &object) != 0 && object.dli_fbase == library.dli_fbase;
+        latest = latest && in_library;
+        if (in_library && !latest && is_fortran(address))
             callers.fortran = 1;
-        else if (ours && !latest)
+        else if (in_library && !latest)
             callers.c = 1;
     }
     return callers;
 }
 
+/* Marks the active calls: a jump or an exception may have ended them. */
 static void mark_doubtful(void) {
-    if (inside != 0)
-        inside |= FRAME_DOUBTFUL;
+    if (program_frame != 0)
+        program_frame |= FRAME_DOUBTFUL;
     if (fortran_call.frame != 0)
         fortran_call.frame |= FRAME_DOUBTFUL;
 }
 
-/* Resets the state of abandoned calls. */
-static void settle(void) {
+/* Takes a backtrace: clears the state of abandoned calls and removes the mark of calls that are still active. */
+static void resolve_doubt(void) {
     struct callers callers = find_callers();
     if (callers.c)
-        inside &= ~FRAME_DOUBTFUL;
+        program_frame &= ~FRAME_DOUBTFUL;
     else
-        inside = 0;
+        program_frame = 0;
     if (callers.fortran)
         fortran_call.frame &= ~FRAME_DOUBTFUL;
     else
         fortran_call = (struct fortran_call){0};
 }
 
-int frame_settle(void) {
-    settle();
-    return inside != 0;
+int frame_resolve(void) {
+    resolve_doubt();
+    return program_frame != 0;
 }
 
-const void *fortran_settle(void) {
-    settle();
+const void *fortran_resolve(void) {
+    resolve_doubt();
     return fortran_call.site;
 }
 
@@ -105,13 +108,13 @@ typedef void jump(void *, int);
 
 /* Assembler names, since setjmp.h also declares these functions under other names. */
 #define JUMP(name)                                                                                                     \
-    jump leave_by_##name __asm__(#name);                                                                               \
+    jump intercepted_##name __asm__(#name);                                                                            \
     static jump *real_##name;                                                                                          \
-    void leave_by_##name(void *to, int value) {                                                                        \
+    void intercepted_##name(void *environment, int value) {                                                            \
         mark_doubtful();                                                                                               \
         if (real_##name == NULL)                                                                                       \
             find_next((void **)(void *)&real_##name, #name);                                                           \
-        real_##name(to, value);                                                                                        \
+        real_##name(environment, value);                                                                               \
     }
 JUMP(longjmp)
 JUMP(_longjmp)

@@ -1,4 +1,5 @@
-/* Distinguishes MPI calls of the program from those that MPI or a tool makes inside one. */
+/* Distinguishes MPI calls of the program from calls that MPI or a tool makes inside such a call. Each wrapper passes
+ * its frame address; the stack grows down, so an inner function has a lower address. */
 #ifndef DOWNBEAT_PRELOAD_FRAMES_H
 #define DOWNBEAT_PRELOAD_FRAMES_H
 
@@ -9,11 +10,13 @@
 
 /* Frame address of the wrapper that the program has called, while it runs; else 0. Meanwhile, calls of MPI, libdownbeat
  * or this library are not the program's and are not recorded. */
-INTERNAL INITIAL_EXEC uintptr_t inside;
-#define FRAME_DOUBTFUL                                                                                                 \
-    ((uintptr_t)1) /* lowest bit of a frame address: the frame may have been left by a jump or an exception */
+INTERNAL INITIAL_EXEC uintptr_t program_frame;
+/* Flag in bit 0 of a frame address: a jump or an exception may have ended the call. */
+#define FRAME_DOUBTFUL ((uintptr_t)1)
 
-/* Declares the frame address in a wrapper that sets `inside`, and registers frame_unwound for it. */
+/* Declares the frame address in a wrapper that sets `program_frame`, and registers frame_unwound, which the unwinder
+ * calls when an exception leaves the wrapper. 0x1b: the address of frame_unwound is encoded as pc-relative, signed, 4
+ * bytes. */
 #define FRAME(name)                                                                                                    \
     __asm__ volatile(".cfi_personality 0x1b, frame_unwound");                                                          \
     const uintptr_t name = (uintptr_t)__builtin_frame_address(0)
@@ -21,45 +24,51 @@ __attribute__((visibility("hidden"))) int frame_unwound(int version, int actions
                                                         void *context);
 
 /* Resolves FRAME_DOUBTFUL by a backtrace. Returns 1 if the program's call is still active. */
-int frame_settle(void);
+int frame_resolve(void);
 
-/* True if the function with this frame was called inside another wrapper that the program has called. */
+/* Returns 1 if the function with this frame was called by the function with frame `outer`, and `outer` is not doubtful.
+ */
 static inline int frame_within(uintptr_t frame, uintptr_t outer) { return frame < outer && !(outer & FRAME_DOUBTFUL); }
+
+/* Returns 1 if the function with this frame was called inside another wrapper that the program has called. */
 static inline int is_inside(uintptr_t frame) {
-    const uintptr_t outer = inside;
-    return __builtin_expect(outer != 0, 0) && (__builtin_expect(frame_within(frame, outer), 1) || frame_settle());
+    const uintptr_t outer = program_frame;
+    return __builtin_expect(outer != 0, 0) && (__builtin_expect(frame_within(frame, outer), 1) || frame_resolve());
 }
 
-/* Returns 1, and sets `inside`, if the program made this call. */
+/* Returns 1, and sets `program_frame`, if the program made this call. */
 static inline int frame_enter(uintptr_t frame) {
     if (is_inside(frame))
         return 0;
-    inside = frame;
+    program_frame = frame;
     return 1;
 }
 
-/* Returns 1, and clears `inside`, if the program made this call. */
+/* Returns 1, and clears `program_frame`, if the program made this call. */
 static inline int frame_leave(uintptr_t frame) {
-    if ((inside & ~FRAME_DOUBTFUL) != frame)
+    if ((program_frame & ~FRAME_DOUBTFUL) != frame)
         return 0;
-    inside = 0;
+    program_frame = 0;
     return 1;
 }
 
-/* The active Fortran wrapper: the C function that it calls is attributed to its call site. */
+/* The active Fortran wrapper. The C function that it calls gets the call site of the Fortran call. */
 struct fortran_call {
-    uintptr_t frame;
-    const void *site; /* its call site, a return address */
+    uintptr_t frame;  /* frame address of the wrapper; 0: none */
+    const void *site; /* call site, a return address */
 };
 INTERNAL INITIAL_EXEC struct fortran_call fortran_call;
-const void *fortran_settle(void);
 
-/* Call site of the Fortran wrapper that calls the function with this frame; else NULL. */
+/* Resolves FRAME_DOUBTFUL of the Fortran wrapper by a backtrace. Returns its call site; NULL if it is not active. */
+const void *fortran_resolve(void);
+
+/* Returns the call site of the Fortran wrapper that has called the function with this frame; NULL without such a
+ * wrapper. */
 static inline const void *fortran_site(uintptr_t frame) {
     const uintptr_t outer = fortran_call.frame;
     if (__builtin_expect(outer == 0, 1))
         return NULL;
-    return frame_within(frame, outer) ? fortran_call.site : fortran_settle();
+    return frame_within(frame, outer) ? fortran_call.site : fortran_resolve();
 }
 
 #endif

@@ -1,3 +1,4 @@
+/* Names of a job's files (job.h), and marks: symbolic links by which the processes of a job agree without messages. */
 #define _GNU_SOURCE
 #include "job.h"
 
@@ -11,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static char job[64]; /* prefix of file names */
-static int directory_made;
+static char job[64];       /* prefix of file names: date, time and process ID of rank 0 */
+static int directory_made; /* 1 if this process has created the directory */
 
 /* Creates parent directories, too. */
 int job_make_directory(void) {
@@ -48,12 +49,13 @@ void job_node_path(char path[PATH_SIZE], int rank) {
     snprintf(path, PATH_SIZE, "%s/%s-node-%06d.trace", settings.directory, job, rank);
 }
 
+/* Paths of the marks that this process has created; "": none. */
 #define MARKS 2
 static char marks[MARKS][PATH_SIZE];
 
-int first_of_job(const char *what) {
+int first_of_job(const char *name) {
     char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/.%s-%s", settings.directory, job, what);
+    snprintf(path, sizeof path, "%s/.%s-%s", settings.directory, job, name);
     if (symlink("here", path) != 0)
         return errno != EEXIST;
     for (int i = 0; i < MARKS; ++i)

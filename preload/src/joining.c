@@ -1,4 +1,5 @@
-/* The files of a node's processes become sections of one file. */
+/* Joining of trace files (joining.h): the file of each process becomes a section of the node's file. A section begins
+ * with a page for the header and a page for the directory, the "front" (trace_file.h); then each table is one chunk. */
 #define _GNU_SOURCE
 #include "joining.h"
 
@@ -12,18 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Copies `size` bytes from `offset` to the end of `target`, and adds them to the checksum. Returns 0, or an errno. */
 static int copy(int target, int source, int64_t offset, int64_t size, struct crc32 *crc) {
     char buffer[65536];
     while (size > 0) {
-        size_t most = size < (int64_t)sizeof buffer ? (size_t)size : sizeof buffer;
-        ssize_t received = pread(source, buffer, most, offset);
+        size_t piece = size < (int64_t)sizeof buffer ? (size_t)size : sizeof buffer;
+        ssize_t received = pread(source, buffer, piece, offset);
         if (received <= 0)
             return received == 0 ? EIO : errno;
-        for (ssize_t done = 0; done < received;) {
-            ssize_t written = write(target, buffer + done, (size_t)(received - done));
+        for (ssize_t copied = 0; copied < received;) {
+            ssize_t written = write(target, buffer + copied, (size_t)(received - copied));
             if (written < 0)
                 return errno;
-            done += written;
+            copied += written;
         }
         crc32_add(crc, buffer, (size_t)received);
         offset += received;
@@ -54,13 +56,13 @@ static int read_page(int source, void *page, int64_t offset) {
     return received == TRACE_HEADER_SIZE ? 0 : received < 0 ? errno : EIO;
 }
 
-/* Copies up to `entries` of a table from its chunks, and sets `entries` to their number. If `crc` is NULL, only counts
- * them. */
-static int copy_table(int target, int source, int table, int64_t first, int64_t *entries, struct crc32 *crc) {
+/* Copies up to `entries` entries of a table from its chunks, and sets `entries` to the number of entries that exist. If
+ * `crc` is NULL, only counts them. */
+static int copy_table(int target, int source, int table, int64_t first_directory, int64_t *entries, struct crc32 *crc) {
     struct trace_directory directory;
     int64_t remaining = *entries;
     int code = 0;
-    for (int64_t at = first; code == 0 && at != 0 && remaining > 0; at = directory.next) {
+    for (int64_t at = first_directory; code == 0 && at != 0 && remaining > 0; at = directory.next) {
         code = read_page(source, &directory, at);
         for (int i = 0; code == 0 && i < TRACE_CHUNKS && remaining > 0; ++i) {
             const struct trace_chunk *chunk = &directory.chunks[i];
@@ -92,16 +94,17 @@ static void lay_out_tables(union front *front) {
     front->header.section_size = offset;
 }
 
+/* Appends a section. Writes the front twice: to reserve its space, and at the end with the checksum. */
 static int append(int target, int source) {
     union front front;
     struct crc32 crc;
     int code = read_page(source, front.page, 0);
     if (code != 0 || memcmp(front.header.magic, TRACE_MAGIC, 16) != 0)
         return code != 0 ? code : EIO;
-    const int64_t first = front.header.directory;
+    const int64_t first_directory = front.header.directory;
     for (int i = 0; code == 0 && i < TABLES; ++i) {
         int64_t entries = front.header.extents[i].used; /* for records, may exceed the capacity */
-        code = copy_table(target, source, i, first, &entries, NULL);
+        code = copy_table(target, source, i, first_directory, &entries, NULL);
         front.header.extents[i].used = entries;
     }
     if (code != 0)
@@ -115,7 +118,7 @@ static int append(int target, int source) {
         code = errno;
     for (int i = 0; code == 0 && i < TABLES; ++i) {
         int64_t entries = front.header.extents[i].used;
-        code = copy_table(target, source, i, first, &entries, &crc);
+        code = copy_table(target, source, i, first_directory, &entries, &crc);
     }
     front.header.checksum = TRACE_CHECKED | crc32_value(&crc);
     return code == 0 ? write_front(target, &front, begin) : code;

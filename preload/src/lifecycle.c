@@ -1,4 +1,5 @@
-/* MPI_Init, MPI_Finalize, MPI_Abort and MPI_Pcontrol: begin and end of a recording. */
+/* Wrappers of MPI_Init, MPI_Finalize, MPI_Abort and MPI_Pcontrol: begin and end of a recording. A problem ends the
+ * program with one line, unless it is tolerable: then the program runs without a recording. */
 #define _GNU_SOURCE
 #include "clocks.h"
 #include "communicators.h"
@@ -26,20 +27,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static MPI_Comm node = MPI_COMM_NULL;
-static char problem[SETTINGS_PROBLEM_SIZE]; /* "": none */
-static int tolerable;                       /* 1 if the program can run on without a recording */
-static int directory_code;                  /* errno of creating the directory */
+static MPI_Comm node = MPI_COMM_NULL;       /* the processes of this node */
+static char problem[SETTINGS_PROBLEM_SIZE]; /* this process's problem; "": none */
+static int tolerable;                       /* 1 if the program can run without a recording */
+static int directory_code;                  /* errno of creating the directory; 0: created */
 
-/* If a process has a problem, the lowest such rank prints it, and all processes exit unless all problems are tolerable.
- * Returns 1 if there are tolerable ones, 0 if there are none. */
+/* Ends all processes if a process has a problem that is not tolerable. The lowest rank with such a problem, else the
+ * lowest rank with a tolerable problem, prints it. Returns 1 if there are only tolerable problems, 0 if there are none.
+ */
 static int end_on_problem(int rank) {
     int has_problem = problem[0] != '\0';
+    /* Minima over all ranks: rank of an intolerable problem; 0 if a process has created the directory; rank of any
+     * problem. */
     int local[3] = {has_problem && !tolerable ? rank : INT_MAX, !job_made_directory(), has_problem ? rank : INT_MAX};
     int lowest[3];
     PMPI_Allreduce(local, lowest, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
-        presence_seen_by_all();
+        presence_remove_verdict();
     if (lowest[0] != INT_MAX ? lowest[0] == rank : lowest[2] == rank)
         print_message("%s", problem);
     if (lowest[0] == INT_MAX)
@@ -51,7 +55,7 @@ static int end_on_problem(int rank) {
     exit(2);
 }
 
-/* The library's collectives depend on these settings. */
+/* Ends the program if processes have different settings of those that the library's collectives depend on. */
 static void end_if_settings_differ(int rank) {
     int64_t local[2] = {settings.harmonize + 2 * settings.any_caller, (int64_t)(settings.sync_every * 1e6)};
     int64_t words[4] = {local[0], -local[0], local[1], -local[1]};
@@ -65,7 +69,7 @@ static void end_if_settings_differ(int rank) {
     end_on_problem(rank);
 }
 
-/* The remedy for an errno of creating or growing a file. */
+/* Returns the remedy for an errno of creating or growing a file. */
 static const char *remedy(int code) {
     switch (code) {
     case EFBIG:
@@ -96,6 +100,7 @@ static int forget_communicator(MPI_Comm handle, int keyval, void *value, void *e
     return MPI_SUCCESS;
 }
 
+/* Begins the recording, after MPI_Init: agrees with all processes, creates the file and synchronizes the clocks. */
 static void begin_recording(void) {
     char path[PATH_SIZE];
     int rank;
@@ -133,11 +138,11 @@ static void begin_recording(void) {
     frame_leave(frame);
     communicators_begin(forget_communicator);
     python_frames_begin();
-    begun = 1;
-    active = 1;
+    library_begun = 1;
+    library_enabled = 1;
 }
 
-/* Joins the files of a node's processes, and removes them. */
+/* Joins the files of `ranks` into the file at `path`, and removes them. Returns 0, or an error number. */
 static int join(const char *path, const int *ranks, int count) {
     char rank_path[PATH_SIZE];
     struct output_file output;
@@ -154,6 +159,7 @@ static int join(const char *path, const int *ranks, int count) {
     return code;
 }
 
+/* The first process of the node joins the files of all its processes. */
 static void join_node(void) {
     char path[PATH_SIZE];
     int rank;
@@ -176,8 +182,8 @@ static void join_node(void) {
 }
 
 static void end_recording(void) {
-    active = 0;
-    begun = 0;
+    library_enabled = 0;
+    library_begun = 0;
     phases_end(); /* before clocks_end: it reads the clock */
     clocks_end();
     samples_end();
@@ -223,7 +229,7 @@ __attribute__((constructor)) static void check_settings(void) {
     _exit(2);
 }
 
-/* The program may change its directory. */
+/* Makes a path absolute, because the program may change its directory. */
 static void make_absolute(char path[DIRECTORY_SIZE]) {
     char absolute[PATH_MAX + DIRECTORY_SIZE + 1];
     if (path[0] == '/' || getcwd(absolute, PATH_MAX) == NULL)
@@ -234,10 +240,10 @@ static void make_absolute(char path[DIRECTORY_SIZE]) {
         strcpy(path, absolute);
 }
 
-/* `program`: 1 if the program made this call. */
-static void begin_init(int program) {
+/* Called before MPI_Init. is_program_call = 1: the program made the call, not MPI. */
+static void begin_init(int is_program_call) {
     check_library();
-    if (!program || begun)
+    if (!is_program_call || library_begun)
         return;
     settings_read(&settings, problem);
     make_absolute(settings.directory);
@@ -250,11 +256,11 @@ static void begin_init(int program) {
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        begin_init(program);                                                                                           \
+        int is_program_call = frame_enter(frame);                                                                      \
+        begin_init(is_program_call);                                                                                   \
         int code = REAL(Function) arguments;                                                                           \
         frame_leave(frame);                                                                                            \
-        if (code == MPI_SUCCESS && program && !begun)                                                                  \
+        if (code == MPI_SUCCESS && is_program_call && !library_begun)                                                  \
             begin_recording();                                                                                         \
         return code;                                                                                                   \
     }
@@ -266,12 +272,12 @@ BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), 
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        if (begun)                                                                                                     \
+        int is_program_call = frame_enter(frame);                                                                      \
+        if (library_begun)                                                                                             \
             end_recording();                                                                                           \
         int code = REAL(Function)();                                                                                   \
         frame_leave(frame);                                                                                            \
-        if (program && job_made_directory())                                                                           \
+        if (is_program_call && job_made_directory())                                                                   \
             rmdir(settings.directory); /* succeeds if it is empty */                                                   \
         return code;                                                                                                   \
     }
@@ -285,11 +291,12 @@ BOTH(FINALIZE, Finalize, (void))
     }
 BOTH(ABORT, Abort, (MPI_Comm comm, int code))
 
+/* MPI_Pcontrol: level 0 switches the library off, every positive level on; levels 1 and -1 begin and end a phase. */
 static void control(int level, const char *name) {
-    if (!begun)
+    if (!library_begun)
         return;
     if (level >= 0)
-        active = level != 0;
+        library_enabled = level != 0;
     if (level == 1 || level == -1)
         phases_control(level, name);
 }
@@ -303,20 +310,20 @@ static inline void forget_name(void) {
 #endif
 }
 
-/* The number of variadic arguments is unknown, so as many as registers hold are passed on to the next tool. */
+/* The number of variadic arguments is unknown, so the wrapper passes on as many as fit into registers. */
 #define CONTROL(Function, parameters)                                                                                  \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
-        void *more[5];                                                                                                 \
+        void *values[5];                                                                                               \
         va_list arguments;                                                                                             \
         va_start(arguments, level);                                                                                    \
         for (int i = 0; i < 5; ++i)                                                                                    \
-            more[i] = va_arg(arguments, void *);                                                                       \
+            values[i] = va_arg(arguments, void *);                                                                     \
         va_end(arguments);                                                                                             \
         if (frame_enter(frame))                                                                                        \
-            control(level, more[0]);                                                                                   \
-        int code = REAL(Function)(level, more[0], more[1], more[2], more[3], more[4]);                                 \
+            control(level, values[0]);                                                                                 \
+        int code = REAL(Function)(level, values[0], values[1], values[2], values[3], values[4]);                       \
         frame_leave(frame);                                                                                            \
         forget_name();                                                                                                 \
         return code;                                                                                                   \

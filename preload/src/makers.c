@@ -1,4 +1,4 @@
-/* Wrappers of functions that create and name communicators. */
+/* Wrappers of functions that create and name communicators, for the identities in communicators.c. */
 #include "communicators.h"
 #include "completion.h"
 #include "frames.h"
@@ -53,8 +53,10 @@
         return code;                                                                                                   \
     }
 
+/* Functions that return the new communicator, and (LATER) nonblocking functions, whose communicator exists after the
+ * completion of the request. */
 #define AT_ONCE(Name, parameters, arguments, origin)                                                                   \
-    BOTH(MAKER, Name, parameters, arguments, communicators_made(*newcomm, origin))
+    BOTH(MAKER, Name, parameters, arguments, communicators_created(*newcomm, origin))
 MAKERS(AT_ONCE)
 
 #define LATER(Name, parameters, arguments)                                                                             \
@@ -70,10 +72,10 @@ LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
+        int is_program_call = frame_enter(frame);                                                                      \
         int code = REAL(Function)(comm, name);                                                                         \
         frame_leave(frame);                                                                                            \
-        if (code == MPI_SUCCESS && program && begun)                                                                   \
+        if (code == MPI_SUCCESS && is_program_call && library_begun)                                                   \
             communicators_name(comm, name);                                                                            \
         return code;                                                                                                   \
     }

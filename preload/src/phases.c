@@ -1,6 +1,6 @@
-/* Phases of the program, as in IPM: MPI_Pcontrol(1, "solver") begins one, MPI_Pcontrol(-1, "solver") ends it. Phases
- * nest; a phase inside another is distinct from the same name outside. They apply to all threads of the process. Each
- * has separate rows in the profile, so calls cost no more. */
+/* Phases of the program (phases.h), like in IPM: MPI_Pcontrol(1, "solver") begins a phase, MPI_Pcontrol(-1, "solver")
+ * ends it. Phases nest; a phase inside another phase is distinct from a phase of the same name outside. They apply to
+ * all threads of the process. Each phase has separate rows in the profile, so phases do not make calls slower. */
 #define _GNU_SOURCE
 #include "phases.h"
 
@@ -15,10 +15,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-_Atomic uint16_t phase_now;
+_Atomic uint16_t current_phase;
 static pthread_mutex_t lock = LOCK;
 
-/* Copies the bytes at an address, up to a 0 or TRACE_PHASE_SIZE bytes, page by page. Reads by process_vm_readv, so that
+/* Copies the bytes at an address, page by page, up to a 0 or TRACE_PHASE_SIZE bytes. Reads by process_vm_readv, so that
  * an invalid address does not end the program. Returns the number of bytes before the 0; 0 if the address is not
  * readable. */
 static size_t read_text(const char *address, char text[TRACE_PHASE_SIZE]) {
@@ -45,34 +45,36 @@ static size_t read_text(const char *address, char text[TRACE_PHASE_SIZE]) {
     return size;
 }
 
-/* The number of arguments of a variadic call is unknown: after a bare MPI_Pcontrol(1), `address` is the value of a
- * register. It is taken for a name if it points to UTF-8 text without control characters, which is truncated to the
- * size in the file. If there is such a text by chance, a phase begins that never ends, by which readers of the file
- * recognize it. */
+/* Reads a phase's name. Returns 0 without a name. The number of arguments of a variadic call is unknown: after a bare
+ * MPI_Pcontrol(1), `address` is the value of a register. It counts as a name if it points to UTF-8 text without control
+ * characters, which is truncated to the size in the file. If there is such a text by chance, a phase begins that never
+ * ends; readers of the file recognize it by that. */
 static int read_name(const char *address, char name[TRACE_PHASE_SIZE]) {
     char text[TRACE_PHASE_SIZE];
     size_t size = read_text(address, text);
-    size_t kept = 0;
-    while (kept < size) {
-        size_t length = utf8_length(text + kept, size - kept);
-        if (length == 0 && size - kept >= 4) /* else a truncated character */
+    size_t valid_size = 0;
+    while (valid_size < size) {
+        size_t length = utf8_length(text + valid_size, size - valid_size);
+        if (length == 0 && size - valid_size >= 4) /* invalid; with fewer bytes it may be a truncated character */
             return 0;
-        if (length == 0 || kept + length >= TRACE_PHASE_SIZE)
+        if (length == 0 || valid_size + length >= TRACE_PHASE_SIZE)
             break;
-        kept += length;
+        valid_size += length;
     }
-    if (kept < size && size < TRACE_PHASE_SIZE)
+    if (valid_size < size && size < TRACE_PHASE_SIZE)
         return 0;
     memset(name, 0, TRACE_PHASE_SIZE);
-    memcpy(name, text, kept);
-    return kept > 0;
+    memcpy(name, text, valid_size);
+    return valid_size > 0;
 }
 
+/* The entry of a phase by its number, from 1. */
 static struct trace_phase *entry_of(uint16_t phase) { return recording_phase(phase - 1U); }
 
 static int is_open(const struct trace_phase *phase) { return phase->begins > phase->ends + phase->cut; }
 
-/* Finds or creates the phase of this name within `parent`; 0 if there is no room, which is counted. */
+/* Finds or creates the phase of this name within `parent`. Returns its number; 0 if there is no room, which is counted
+ * in the header. */
 static uint16_t find_phase(uint16_t parent, const char name[TRACE_PHASE_SIZE]) {
     uint32_t count = recording_phases();
     for (uint32_t i = 0; i < count; ++i)
@@ -85,36 +87,37 @@ static uint16_t find_phase(uint16_t parent, const char name[TRACE_PHASE_SIZE]) {
 }
 
 static void begin_phase(const char name[TRACE_PHASE_SIZE]) {
-    uint16_t phase = phase_now;
-    if (phase == 0 || strcmp(entry_of(phase)->name, name) != 0) /* a phase directly inside itself is the same one */
+    uint16_t phase = current_phase;
+    /* A phase directly inside a phase of the same name is the same phase. */
+    if (phase == 0 || strcmp(entry_of(phase)->name, name) != 0)
         phase = find_phase(phase, name);
     if (phase == 0)
         return;
     if (!is_open(entry_of(phase)))
         entry_of(phase)->began = recording_ticks();
     ++entry_of(phase)->begins;
-    phase_now = phase;
+    current_phase = phase;
 }
 
 /* Leaves a phase: adds its time and returns to its parent. */
 static void leave_phase(struct trace_phase *phase, int64_t now) {
     phase->ticks += now - phase->began;
-    phase_now = phase->parent;
+    current_phase = phase->parent;
 }
 
 static void end_phase(const char name[TRACE_PHASE_SIZE]) {
     int64_t now = recording_ticks();
-    uint16_t ending = phase_now;
+    uint16_t ending = current_phase;
     while (ending != 0 && strcmp(entry_of(ending)->name, name) != 0)
         ending = entry_of(ending)->parent;
     if (ending == 0) {
-        uint16_t stray = find_phase(phase_now, name);
+        uint16_t stray = find_phase(current_phase, name);
         if (stray != 0)
             ++entry_of(stray)->strays;
         return;
     }
-    while (phase_now != ending) {
-        struct trace_phase *inner = entry_of(phase_now);
+    while (current_phase != ending) {
+        struct trace_phase *inner = entry_of(current_phase);
         inner->cut = inner->begins - inner->ends;
         leave_phase(inner, now);
     }
@@ -138,6 +141,6 @@ void phases_control(int level, const char *address) {
 
 void phases_end(void) {
     int64_t now = recording_ticks();
-    while (phase_now != 0)
-        leave_phase(entry_of(phase_now), now);
+    while (current_phase != 0)
+        leave_phase(entry_of(current_phase), now);
 }

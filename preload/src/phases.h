@@ -1,4 +1,4 @@
-/* Phases of the program. */
+/* Phases of the program: sections between calls of MPI_Pcontrol with the same name. */
 #ifndef DOWNBEAT_PRELOAD_PHASES_H
 #define DOWNBEAT_PRELOAD_PHASES_H
 
@@ -6,10 +6,10 @@
 
 #include <stdint.h>
 
-/* The number of the process's current phase, as in rows of the profile. */
-INTERNAL _Atomic uint16_t phase_now;
+/* Number of the process's current phase, as in rows of the profile; 0: none. */
+INTERNAL _Atomic uint16_t current_phase;
 
-/* MPI_Pcontrol of level 1 or -1; `address` may point to a name. */
+/* Begins (level 1) or ends (level -1) a phase. `address` may point to its name, or be any value. */
 void phases_control(int level, const char *address);
 
 /* Ends all open phases at the end of the program. */

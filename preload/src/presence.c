@@ -1,5 +1,6 @@
-/* Checks that all processes of MPI_COMM_WORLD have this library, before it sends a message: some may run without it
- * (coupled programs, a wrapper that unsets LD_PRELOAD, a static program), and would receive the library's messages.
+/* Checks that all processes of MPI_COMM_WORLD have this library (presence.h), before it sends a message. Some processes
+ * may run without it (coupled programs, a wrapper that unsets LD_PRELOAD, a static program); they would receive the
+ * library's messages.
  *
  * Each process creates a mark in the trace's directory before MPI_Init, so that all marks exist when MPI_Init returns
  * on any process. Process 0 counts them and creates a verdict; the others wait for it. If process 0 has no mark, any
@@ -21,18 +22,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 2.0 /* s, to wait for marks that a file server shows late */
-#define ALL "all"
-#define SOME "some"
+#define PATIENCE_S 2.0 /* time to wait for marks that a file server shows late, s */
+/* Texts of the verdict: all processes have the library, or only some have it. */
+#define VERDICT_ALL "all"
+#define VERDICT_SOME "some"
 #define NAME_SIZE 64
 #define LINK_SIZE (DIRECTORY_SIZE + NAME_SIZE)
 #define LIST_SIZE 128
 
-static uint64_t key; /* 0: unknown */
-static int marked;   /* 1 if this process has created its mark */
-static char rank_text[16];
+static uint64_t key;       /* hash of the launcher's identity; 0: unknown */
+static int marked;         /* 1 if this process has created its mark */
+static char rank_text[16]; /* this process's rank, as the launcher writes it */
 
-/* Appends to the key. */
+/* Adds a text to the key. */
 static void add_to_key(const char *text) {
     key = key == 0 ? 0xcbf29ce484222325U : key;
     for (; *text != '\0'; ++text)
@@ -40,7 +42,7 @@ static void add_to_key(const char *text) {
     key = (key ^ 0xff) * 0x100000001b3U;
 }
 
-/* The word after an option in a command line of /proc; else "". */
+/* Returns the word after an option in a command line of /proc; "" if the option is missing. */
 static const char *after_option(const char *words, size_t size, const char *option) {
     for (const char *word = words; word < words + size; word += strlen(word) + 1)
         if (strcmp(word, option) == 0 && word + strlen(word) + 1 < words + size)
@@ -60,8 +62,8 @@ static size_t read_process(long process, const char *name, char *buffer, size_t 
     return length;
 }
 
-/* Hydra: the command line of the proxy that started this process has the launcher's address and the number of the job.
- */
+/* Adds the launcher's address and the number of the job to the key, for Hydra, MPICH's launcher. They are in the
+ * command line of the proxy that started this process. */
 static void key_of_proxy(void) {
     char text[4096];
     long process = getppid();
@@ -79,10 +81,10 @@ static void key_of_proxy(void) {
     }
 }
 
-/* Environment variables of launchers: job, optionally a part of it, and rank. */
+/* Environment variables of launchers: job, optionally a step of it, and rank. */
 static const struct launcher {
     const char *job;
-    const char *part;
+    const char *step;
     const char *rank;
 } launchers[] = {
     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
@@ -93,25 +95,27 @@ static const struct launcher {
     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
 };
 
+/* Sets key and rank_text; key = 0 if the launcher is unknown. */
 static void find_key(void) {
     const char *rank = getenv("PMI_RANK");
     if (!OPEN_MPI && rank != NULL)
         key_of_proxy();
     for (size_t i = 0; key == 0 && i < sizeof launchers / sizeof *launchers; ++i) {
         const char *job = getenv(launchers[i].job);
-        const char *part = getenv(launchers[i].part);
+        const char *step = getenv(launchers[i].step);
         rank = getenv(launchers[i].rank);
         if (job == NULL || rank == NULL)
             continue;
         add_to_key(job);
-        add_to_key(part != NULL ? part : "");
+        add_to_key(step != NULL ? step : "");
     }
     if (key != 0)
         snprintf(rank_text, sizeof rank_text, "%s", rank);
 }
 
-static void path_of(char path[LINK_SIZE], const char *what) {
-    snprintf(path, LINK_SIZE, "%s/.%016llx-%s", settings.directory, (unsigned long long)key, what);
+/* Path of a mark (named by its rank) or of the verdict. */
+static void path_of(char path[LINK_SIZE], const char *name) {
+    snprintf(path, LINK_SIZE, "%s/.%016llx-%s", settings.directory, (unsigned long long)key, name);
 }
 
 void presence_announce(void) {
@@ -145,7 +149,8 @@ static int read_marks(char *marks, int size) {
     return count;
 }
 
-/* The verdict: 1 if all processes have the library, 0 if some, -1 if there is no verdict yet. */
+/* Reads the verdict. Returns 1 if all processes have the library, 0 if only some have it, -1 if there is no verdict
+ * yet. */
 static int read_verdict(void) {
     char path[LINK_SIZE];
     char text[NAME_SIZE] = "";
@@ -156,7 +161,7 @@ static int read_verdict(void) {
     path_of(path, "verdict");
     if (readlink(path, text, sizeof text - 1) <= 0)
         return -1;
-    return strcmp(text, ALL) == 0;
+    return strcmp(text, VERDICT_ALL) == 0;
 }
 
 /* Lists the first ranks without a mark. */
@@ -173,12 +178,12 @@ static void list_unmarked(char list[LIST_SIZE], const char *marks, int size) {
     }
 }
 
-/* Creates a verdict unless there is one. Returns the valid one. */
+/* Creates the verdict from the number of marks, unless there is a verdict. Returns 1 if the valid verdict is "all". */
 static int decide(const char *marks, int count, int size) {
     char path[LINK_SIZE];
     char list[LIST_SIZE] = "";
     path_of(path, "verdict");
-    if (symlink(count == size ? ALL : SOME, path) != 0)
+    if (symlink(count == size ? VERDICT_ALL : VERDICT_SOME, path) != 0)
         return read_verdict() == 1;
     if (count == size)
         return 1;
@@ -192,7 +197,7 @@ static int decide(const char *marks, int count, int size) {
     return 0;
 }
 
-/* Waits for the marks (process 0) or for the verdict. */
+/* Waits: process 0 for all marks, other processes for the verdict. Returns 1 if all processes have the library. */
 static int wait_for_verdict(char *marks, int rank, int size) {
     struct timespec begin;
     struct timespec now;
@@ -204,10 +209,11 @@ static int wait_for_verdict(char *marks, int rank, int size) {
         if (verdict >= 0)
             return verdict;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        int patient = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < PATIENCE;
-        if (rank == 0 || !patient) {
+        int waiting = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < PATIENCE_S;
+        if (rank == 0 || !waiting) {
             int count = read_marks(marks, size);
-            if (rank == 0 ? count == size || !patient : !marks[0])
+            /* After PATIENCE_S, another process than 0 decides only if process 0 has no mark. */
+            if (rank == 0 ? count == size || !waiting : !marks[0])
                 return decide(marks, count, size);
         }
         /* Drive MPI's progress: other processes may need this one to forward their messages. */
@@ -246,7 +252,7 @@ int presence_of_all(int rank, int size, int code) {
     return all_present;
 }
 
-void presence_seen_by_all(void) {
+void presence_remove_verdict(void) {
     char path[LINK_SIZE];
     path_of(path, "verdict");
     if (marked)

@@ -1,15 +1,15 @@
-/* Checks that all processes have loaded this library. */
+/* Checks that all processes of the program have loaded this library, by files in the directory of traces. */
 #ifndef DOWNBEAT_PRELOAD_PRESENCE_H
 #define DOWNBEAT_PRELOAD_PRESENCE_H
 
 /* Marks that this process has the library by a link in settings.directory, which must exist. Called before MPI_Init. */
 void presence_announce(void);
 
-/* Returns 1 if all processes of MPI_COMM_WORLD have the library; the result is the same on all that have it. Sends no
- * message. `code`: errno of creating the directory. */
+/* Returns 1 if all processes of MPI_COMM_WORLD have the library, else 0. All processes that have it get the same
+ * result. Sends no message. `code`: errno of creating the directory, for a message. */
 int presence_of_all(int rank, int size, int code);
 
-/* Removes the verdict after all processes have read it. */
-void presence_seen_by_all(void);
+/* Removes the verdict. Call it after all processes have read the verdict. */
+void presence_remove_verdict(void);
 
 #endif

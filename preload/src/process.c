@@ -1,3 +1,4 @@
+/* Process-wide variables, messages, and the search for wrapped functions (process.h). */
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -8,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Atomic int begun;
-_Atomic int active;
+_Atomic int library_begun;
+_Atomic int library_enabled;
 struct settings settings;
 
 void print_message(const char *format, ...) {

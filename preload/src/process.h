@@ -17,7 +17,10 @@
 /* The library wraps both MPI_Name and PMPI_Name: Open MPI's Fortran calls PMPI_Name, as do MPICH's mpi_f08 bindings and
  * tools that are loaded before this library. Each wrapper calls the next function of the same name, so a tool that is
  * loaded after this library gets the same calls as without it. If such a tool calls PMPI_Name in turn, that call is
- * `inside` and not counted again. */
+ * `program_frame` and not counted again. */
+
+/* BOTH expands X for both names. WRAP declares the pointer to the real function; REAL returns it, and finds it in the
+ * first call. */
 #define BOTH(X, Name, ...) X(MPI_##Name, __VA_ARGS__) X(PMPI_##Name, __VA_ARGS__)
 #define WRAP(Function) static __typeof__(Function) *real_##Function
 #define NEXT(Function) __atomic_load_n(&real_##Function, __ATOMIC_RELAXED)
@@ -26,16 +29,18 @@
          ? NEXT(Function)                                                                                              \
          : (find_next((void **)(void *)&real_##Function, #Function), NEXT(Function)))
 
-/* Finds the next definition of a wrapped function; ends the program if it is missing. */
+/* Sets `function` to the next definition of a wrapped function after this library; ends the program if it is missing.
+ */
 void find_next(void **function, const char *name);
 
 /* Prints a line "downbeat: ..." on standard error. */
 __attribute__((format(printf, 1, 2))) void print_message(const char *format, ...);
 
-/* begun: 1 between MPI_Init and MPI_Finalize. active: 1 unless MPI_Pcontrol(0) has switched the library off, until
- * MPI_Pcontrol(1). */
-INTERNAL _Atomic int begun;
-INTERNAL _Atomic int active;
+/* 1 between MPI_Init and MPI_Finalize, unless a problem prevents the recording (lifecycle.c). */
+INTERNAL _Atomic int library_begun;
+
+/* 1 while the library is switched on: like library_begun, but 0 from MPI_Pcontrol(0) to MPI_Pcontrol(1). */
+INTERNAL _Atomic int library_enabled;
 
 INTERNAL struct settings settings;
 

@@ -1,5 +1,6 @@
-/* The profile: a hash table with a row per class of calls. When a communicator is freed, its rows are merged into
- * common ones. */
+/* The profile (profile.h): a hash table with a row per class of calls. A class has the key (site, communicator, ranks,
+ * operation, kind, size, phase). When a communicator is freed, its rows are merged into rows for all freed
+ * communicators of the same size, and the entries of its rows and of the communicator are used again. */
 #define _GNU_SOURCE
 #include "profile.h"
 
@@ -9,19 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t spare_communicator = TRACE_NONE; /* free list of communicators, linked by `first_row` */
-static uint32_t spare_row = TRACE_NONE;          /* free list of rows, linked by `next` */
-static uint32_t *buckets;                        /* first row of each bucket */
-static uint32_t *chains;                         /* by row: the next row of its bucket */
-static uint32_t chains_size;
-static uint32_t buckets_mask;
-static uint32_t rows_used; /* number of rows in the buckets */
+static uint32_t first_free_communicator =
+    TRACE_NONE;                              /* free list of communicators; `first_row` is the next free communicator */
+static uint32_t first_free_row = TRACE_NONE; /* free list of rows; `next` is the next free row */
+static uint32_t *buckets;                    /* first row of each bucket; TRACE_NONE: empty */
+static uint32_t *chains;                     /* by row: the next row of its bucket */
+static uint32_t chains_size;                 /* elements of `chains` */
+static uint32_t buckets_mask;                /* number of buckets - 1; the number is a power of two */
+static uint32_t rows_used;                   /* number of rows in the buckets */
 
 uint32_t recording_add_communicator(const struct trace_communicator *communicator) {
     pthread_mutex_lock(&recording.lock);
-    uint32_t number = spare_communicator;
+    uint32_t number = first_free_communicator;
     if (number != TRACE_NONE) {
-        spare_communicator = recording_communicator(number)->first_row;
+        first_free_communicator = recording_communicator(number)->first_row;
     } else {
         number = table_next(COMMUNICATORS_TABLE, &recording.header->communicators_dropped);
         recording.header->communicators += number != TRACE_NONE;
@@ -47,7 +49,7 @@ static int same_key(const struct trace_row *a, const struct trace_row *b) {
            a->kind == b->kind && a->size == b->size && a->ranks == b->ranks && a->phase == b->phase;
 }
 
-/* Grows the buckets if necessary; returns 0 if there are none. */
+/* Grows the hash table if it is full. If memory is short, keeps the old table; returns 0 only if there is no table. */
 static int reserve_buckets(void) {
     if (buckets != NULL && rows_used <= buckets_mask)
         return 1;
@@ -82,6 +84,7 @@ static int reserve_chains(uint32_t number) {
     return 1;
 }
 
+/* Finds or creates a row. Without memory for a row, returns header->unplaced. The caller holds the lock. */
 static struct trace_row *find_row(const struct trace_row *key) {
     if (!reserve_buckets())
         return &recording.header->unplaced;
@@ -89,9 +92,9 @@ static struct trace_row *find_row(const struct trace_row *key) {
     for (uint32_t number = *bucket; number != TRACE_NONE; number = chains[number])
         if (same_key(row_at(number), key))
             return row_at(number);
-    uint32_t number = spare_row;
+    uint32_t number = first_free_row;
     if (number != TRACE_NONE) {
-        spare_row = row_at(number)->next;
+        first_free_row = row_at(number)->next;
     } else {
         number = table_next(PROFILE_TABLE, NULL);
         if (number != TRACE_NONE && !reserve_chains(number))
@@ -122,8 +125,9 @@ struct trace_row *recording_row(const struct trace_row *key) {
     return row;
 }
 
-/* Merges a row into that of all freed communicators of the same size, and frees it. */
-static void fold(struct trace_row *row) {
+/* Adds a row to the row of all freed communicators of the same size, and frees it. Frees it first, so that find_row
+ * always has an entry. */
+static void merge_row(struct trace_row *row) {
     uint32_t number = row->number;
     uint32_t *link = &buckets[hash_key(row) & buckets_mask];
     struct trace_row sum = *row;
@@ -132,8 +136,8 @@ static void fold(struct trace_row *row) {
     *link = chains[number];
     --rows_used;
     memset(row, 0, sizeof *row);
-    row->next = spare_row;
-    spare_row = number;
+    row->next = first_free_row;
+    first_free_row = number;
     struct trace_row key = {.site = sum.site,
                             .communicator = TRACE_NONE,
                             .ranks = sum.ranks,
@@ -157,11 +161,11 @@ void profile_release(uint32_t number) {
             return;
     for (uint32_t row = communicator->first_row, next; row != TRACE_NONE; row = next) {
         next = row_at(row)->next;
-        fold(row_at(row));
+        merge_row(row_at(row));
     }
     memset(communicator, 0, sizeof *communicator);
-    communicator->first_row = spare_communicator;
-    spare_communicator = number;
+    communicator->first_row = first_free_communicator;
+    first_free_communicator = number;
 }
 
 void recording_free_communicator(uint32_t number) {

@@ -1,5 +1,5 @@
-/* The file of a recording. The program may close all descriptors, reuse this one's number, or change the directory, so
- * the descriptor is verified before each use, and the file is opened again if necessary. */
+/* The file of a recording (protected_file.h). The program may close all descriptors, reuse this one's number, or change
+ * the directory, so the descriptor is verified before each use, and the file is opened again if necessary. */
 #define _GNU_SOURCE
 #include "protected_file.h"
 
@@ -23,19 +23,20 @@ struct mapping {
     size_t size;
 };
 
-static int descriptor = -1; /* the descriptor; the program may have closed it */
-static dev_t device;
+static int descriptor = -1; /* the program may have closed it; -1: none */
+static dev_t device;        /* device and inode identify the file */
 static ino_t inode;
-static char *name;
-static int64_t size_now;
-static struct mapping *mappings;
+static char *name;               /* path; NULL: no file */
+static int64_t file_size;        /* bytes */
+static struct mapping *mappings; /* list of all mappings of the file */
 
+/* Returns 1 if a descriptor refers to the file of the recording. */
 static int is_ours(int file) {
     struct stat status;
     return file >= 0 && fstat(file, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
-/* Duplicates to a high number, so that the program gets the same low numbers as without this library. */
+/* Duplicates a descriptor to a high number, so that the program gets the same low numbers as without this library. */
 static int copy_high(int file) {
     struct rlimit limit;
     rlim_t numbers = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
@@ -43,16 +44,17 @@ static int copy_high(int file) {
 }
 
 /* Stores a new descriptor, moved to a high number. */
-static void keep(int file) {
+static void store_descriptor(int file) {
     int high = copy_high(file);
     descriptor = high >= 0 ? high : file;
     if (high >= 0)
         close(file);
 }
 
-/* A temporary duplicate of the descriptor, which threads that close all their files are unlikely to close; negative on
- * error, with errno. */
-static int borrow(void) {
+/* Returns a temporary duplicate of the descriptor, which other threads are unlikely to close even if they close all
+ * files. Opens the file again if necessary. Returns a negative number on error, with errno. Pass it to
+ * release_descriptor. */
+static int get_descriptor(void) {
     if (!is_ours(descriptor)) {
         int reopened = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         descriptor = -1;
@@ -63,13 +65,13 @@ static int borrow(void) {
         }
         if (reopened < 0)
             return -1;
-        keep(reopened);
+        store_descriptor(reopened);
     }
     int file = copy_high(descriptor);
     return is_ours(file) ? file : descriptor;
 }
 
-static void give_back(int file) {
+static void release_descriptor(int file) {
     if (file != descriptor && is_ours(file))
         close(file);
 }
@@ -90,23 +92,25 @@ int protected_file_create(const char *path) {
     }
     device = status.st_dev;
     inode = status.st_ino;
-    keep(file);
+    store_descriptor(file);
     return 0;
 }
 
-int64_t protected_file_size(void) { return size_now; }
+int64_t protected_file_size(void) { return file_size; }
 
-static void lower_room(int64_t *room, int *code, int64_t to, int why) {
-    if (to < *room) {
-        *room = to > 0 ? to : 0;
-        *code = why;
+/* Lowers `room` to `limit` if that is less; `code` is then `error`. */
+static void lower_room(int64_t *room, int *code, int64_t limit, int error) {
+    if (limit < *room) {
+        *room = limit > 0 ? limit : 0;
+        *code = error;
     }
 }
 
-static void lower_to_limit(int64_t *room, int *code, int resource, int64_t share, int why) {
+/* Lowers `room` to 1/share of a resource limit of the process. */
+static void lower_to_limit(int64_t *room, int *code, int resource, int64_t share, int error) {
     struct rlimit limit;
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < INT64_MAX)
-        lower_room(room, code, (int64_t)limit.rlim_cur / share - size_now, why);
+        lower_room(room, code, (int64_t)limit.rlim_cur / share - file_size, error);
 }
 
 int64_t protected_file_room(int *code) {
@@ -115,12 +119,12 @@ int64_t protected_file_room(int *code) {
     *code = ENOSPC;
     lower_to_limit(&room, code, RLIMIT_FSIZE, 1, EFBIG);
     lower_to_limit(&room, code, RLIMIT_AS, MEMORY_SHARE, ENOMEM);
-    int file = borrow();
+    int file = get_descriptor();
     if (file < 0)
         lower_room(&room, code, 0, errno);
     else if (fstatvfs(file, &disk) == 0 && disk.f_blocks > 0) /* 0 blocks: the size is unknown */
         lower_room(&room, code, (int64_t)((geteuid() == 0 ? disk.f_bfree : disk.f_bavail) * disk.f_frsize), ENOSPC);
-    give_back(file);
+    release_descriptor(file);
     return room;
 }
 
@@ -152,10 +156,10 @@ void signals_release(const struct held_signals *held) {
 static int allocate(int file, int64_t size) {
     struct held_signals held;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && (rlim_t)(size_now + size) > limit.rlim_cur)
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && (rlim_t)(file_size + size) > limit.rlim_cur)
         return EFBIG;
     signals_hold(&held, 1);
-    int code = posix_fallocate(file, size_now, size);
+    int code = posix_fallocate(file, file_size, size);
     signals_release(&held);
     return code;
 }
@@ -165,13 +169,13 @@ int protected_file_grow(int64_t size, char **memory) {
     void *mapped = MAP_FAILED;
     if (mapping == NULL)
         return ENOMEM;
-    int file = borrow();
+    int file = get_descriptor();
     int code = file < 0 ? errno : allocate(file, size);
     if (code == 0) {
-        mapped = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, file, size_now);
+        mapped = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, file, file_size);
         code = mapped == MAP_FAILED ? errno : 0;
     }
-    give_back(file);
+    release_descriptor(file);
     if (code != 0) {
         free(mapping);
         return code;
@@ -179,7 +183,7 @@ int protected_file_grow(int64_t size, char **memory) {
     munlock(mapped, (size_t)size); /* after mlockall by the program: locked memory is limited */
     *mapping = (struct mapping){mappings, mapped, (size_t)size};
     mappings = mapping;
-    size_now += size;
+    file_size += size;
     *memory = mapped;
     return 0;
 }
@@ -191,7 +195,7 @@ void protected_file_close(void) {
         free(mapping);
     }
     mappings = NULL;
-    size_now = 0;
+    file_size = 0;
     if (is_ours(descriptor))
         close(descriptor);
     descriptor = -1;

@@ -1,5 +1,6 @@
-/* Call sites in Python: file and line of the running frame if the caller is a Python binding of MPI, in which all lines
- * of a program have the same return address.
+/* Call sites in Python (python_frames.h): file and line of the running frame if the caller is a Python binding of MPI.
+ * All calls by a binding have the same return address, so the return address does not distinguish the lines of a
+ * program.
  *
  * A thread's frames do not change while it is in MPI, and they hold references to their objects. So they are read
  * without the GIL, which the binding has released: acquiring it may take 5 ms, or deadlock. The layout of frames
@@ -20,7 +21,7 @@
 /* --- CPython on 64-bit machines: Include/cpython/{pystate,code,unicodeobject,bytesobject}.h and
  * Include/internal/pycore_frame.h. */
 
-#define TYPE 8  /* offsets in an object, as are the next ones */
+#define TYPE 8  /* this and the next constants are offsets in an object, bytes */
 #define SIZE 16 /* of a code object, in instructions of 2 bytes; of bytes; of a string, in characters */
 #define TEXT_STATE 32
 #define BYTES_CONTENT 32
@@ -29,13 +30,16 @@
 #define CODE_NAME 128 /* qualified name */
 #define CODE_LINES 136
 
-/* Offsets that differ between versions; `tests/preload/test_python_programs.py` runs each of them that is installed. */
+/* Offsets that differ between versions, bytes; `tests/preload/test_python_programs.py` runs each of them that is
+ * installed. */
 struct layout {
     unsigned version; /* 0x030b: 3.11 */
     int c_frame; /* in the thread state: pointer to the structure that has the frame pointer; -1: the thread state has
                     it */
-    int frame, code, first_line, instructions;
-    int ascii, wide; /* characters of an ASCII string, and of another one */
+    int frame;   /* in the thread state, or the structure of c_frame: pointer to the current frame */
+    int code;    /* in a frame: pointer to its code object */
+    int first_line, instructions; /* in a code object: first line; array of instructions */
+    int ascii, wide;              /* in a string: characters of an ASCII string, of another string */
 };
 static const struct layout layouts[] = {
     {.version = 0x030b,
@@ -107,7 +111,7 @@ struct instruction {
     size_t offset; /* bytes */
 };
 
-/* The current instruction of this thread; `code` is NULL if unknown. */
+/* Returns the current instruction of this thread; `code` is NULL if it is unknown. */
 static struct instruction running_instruction(void) {
     static const struct instruction none = {NULL, 0};
     pthread_once(&find_once, find_python);
@@ -125,7 +129,7 @@ static struct instruction running_instruction(void) {
 
 /* --- files and lines */
 
-/* Sets the address of a string's characters; returns the size of one in bytes. */
+/* Sets `first` to the address of a string's characters. Returns the size of a character in bytes. */
 static unsigned characters_of(const char *text, const char **first) {
     uint32_t state;
     memcpy(&state, text + TEXT_STATE, sizeof state);
@@ -134,7 +138,7 @@ static unsigned characters_of(const char *text, const char **first) {
     return is_ascii ? 1 : state >> 2 & 7U;
 }
 
-/* Copies a string as UTF-8; of a long one the end, which is more specific than the beginning. */
+/* Copies a string as UTF-8. Copies only the end of a long string, since the end of a path is more specific. */
 static void copy_text(char *target, size_t size, const char *text) {
     const char *from;
     unsigned width = characters_of(text, &from);
@@ -171,6 +175,7 @@ static void copy_text(char *target, size_t size, const char *text) {
     free(utf8);
 }
 
+/* Reads a number of variable length, 6 bits per byte, from `at` on, and moves `at` behind it. */
 static unsigned read_varint(const unsigned char **at, const unsigned char *end) {
     unsigned value = 0;
     for (unsigned shift = 0; *at < end && shift < 32; shift += 6) {
@@ -194,7 +199,8 @@ static int first_line_of(const char *code) {
     return line;
 }
 
-/* The line of an instruction; 0 if it has none (Objects/locations.md of CPython). */
+/* Returns the line of an instruction; 0 if it has none. The table of lines is a sequence of entries
+ * (Objects/locations.md of CPython). */
 static int line_of(struct instruction instruction) {
     size_t bytes;
     const unsigned char *at = lines_of(instruction.code, &bytes), *end = at + bytes;
@@ -219,6 +225,7 @@ static int line_of(struct instruction instruction) {
 
 /* --- sites */
 
+/* A call site. Its address is used in place of a return address. */
 struct python_site {
     int line;
     char file[sizeof((struct trace_site){.offset = 0}.module)];
@@ -240,9 +247,9 @@ struct table_entry {
 #define TABLE_SIZE (1 << 14) /* open addressing */
 #define CACHED 64            /* per thread */
 
-static struct chunk *chunks;
-static struct table_entry *table;
-static int entries;
+static struct chunk *chunks;      /* all sites; they never move */
+static struct table_entry *table; /* sites by the key of an instruction */
+static int entries;               /* number of entries in the table */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct caches {
     struct table_entry sites[CACHED];
@@ -270,7 +277,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *from, size_t size) {
     return mixed(hash, word ^ (uint64_t)size << 56);
 }
 
-/* Hash of the data that determine file and line. An address would not do: memory of freed code objects is reused. */
+/* Hash of the data that determine file and line. Not the address of the code object, because memory of freed code
+ * objects is used again. */
 static uint64_t key_of(struct instruction instruction) {
     const char *file = pointer_at(instruction.code, CODE_FILE), *characters;
     unsigned width = characters_of(file, &characters);
@@ -281,8 +289,8 @@ static uint64_t key_of(struct instruction instruction) {
     return hash_bytes(hash, lines, bytes) | 1;
 }
 
-/* Finds or creates the site of a file and line, which all code objects share that were compiled from it. NULL if out of
- * memory. */
+/* Finds or creates the site of a file and line. All code objects that were compiled from it share the site. Returns
+ * NULL if out of memory. The caller holds the lock. */
 static const struct python_site *find_site(const char *code, int line) {
     struct python_site key_site = {.line = line};
     copy_text(key_site.file, sizeof key_site.file, pointer_at(code, CODE_FILE));
@@ -304,6 +312,7 @@ static const struct python_site *find_site(const char *code, int line) {
     return site;
 }
 
+/* Finds or creates the site of an instruction with this key; NULL if it has no line or memory is short. */
 static const struct python_site *look_up(uint64_t key, struct instruction instruction) {
     pthread_mutex_lock(&lock);
     if (table == NULL)
@@ -326,23 +335,23 @@ static const struct python_site *look_up(uint64_t key, struct instruction instru
     return site;
 }
 
-/* True if an address is in mpi4py's module, or in libffi, by which ctypes and cffi call functions. Calls in users'
- * extension modules are sites of their own language. */
+/* Returns 1 if an address is in mpi4py's module, or in libffi, by which ctypes and cffi call functions. Other extension
+ * modules are not bindings: their return addresses are the sites. */
 static int is_binding(const void *address) {
-    Dl_info found;
-    if (in_executable(address) || dladdr(address, &found) == 0 || found.dli_fname == NULL)
+    Dl_info object;
+    if (in_executable(address) || dladdr(address, &object) == 0 || object.dli_fname == NULL)
         return 0;
-    const char *name = strrchr(found.dli_fname, '/');
-    name = name != NULL ? name + 1 : found.dli_fname;
+    const char *name = strrchr(object.dli_fname, '/');
+    name = name != NULL ? name + 1 : object.dli_fname;
     if (strncmp(name, "libffi", 6) == 0)
         return 1;
     if (strncmp(name, "MPI.", 4) != 0)
         return 0;
-    void *module = dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    int has_it = module != NULL && dlsym(module, "PyInit_MPI") != NULL;
+    void *module = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    int is_mpi4py = module != NULL && dlsym(module, "PyInit_MPI") != NULL;
     if (module != NULL)
         dlclose(module);
-    return has_it;
+    return is_mpi4py;
 }
 
 const void *python_frame_caller(const void *address) {
@@ -374,17 +383,17 @@ int python_begun;
 void python_frames_begin(void) { python_begun = dlsym(RTLD_DEFAULT, "Py_GetVersion") != NULL; }
 
 int python_site(const void *address, struct trace_site *site) {
-    const struct python_site *found = NULL;
+    const struct python_site *match = NULL;
     pthread_mutex_lock(&lock);
-    for (const struct chunk *chunk = chunks; found == NULL && chunk != NULL; chunk = chunk->next)
+    for (const struct chunk *chunk = chunks; match == NULL && chunk != NULL; chunk = chunk->next)
         if ((uintptr_t)address - (uintptr_t)chunk->sites < sizeof chunk->sites)
-            found = address;
+            match = address;
     pthread_mutex_unlock(&lock);
-    if (found == NULL)
+    if (match == NULL)
         return 0;
-    site->offset = (uint64_t)found->line;
-    snprintf(site->module, sizeof site->module, "%s", found->file);
-    snprintf(site->symbol, sizeof site->symbol, "%s", found->function);
+    site->offset = (uint64_t)match->line;
+    snprintf(site->module, sizeof site->module, "%s", match->file);
+    snprintf(site->symbol, sizeof site->symbol, "%s", match->function);
     snprintf(site->build_id, sizeof site->build_id, "%s", TRACE_PYTHON);
     return 1;
 }

@@ -1,3 +1,5 @@
+/* A call of a collective (recorded_call.h): finds its row of the profile, decides by a hash if it also gets a record in
+ * the trace, and fills both. */
 #include "recorded_call.h"
 
 #include "collectives.h"
@@ -12,21 +14,22 @@
 
 #include <string.h>
 
-PER_THREAD uint32_t thread_number = TRACE_NONE;
-static _Atomic uint32_t threads;
-INITIAL_EXEC int64_t elsewhere;
+PER_THREAD uint32_t thread_number = TRACE_NONE; /* number of this thread in records; TRACE_NONE: no record yet */
+static _Atomic uint32_t threads;                /* number of threads with a number */
+INITIAL_EXEC int64_t ticks_in_other_calls;
 
-/* Cache of rows by the properties of a call, to avoid the lookup in the profile. */
+/* Per-thread cache from the properties of a call to its row, to avoid the lookup in the profile. */
 #define CACHED 128 /* per thread */
 struct cached {
     const void *address;
     uint64_t identity;
     int64_t bytes;
-    uint64_t properties;
+    uint64_t phase_operation_kind; /* packed into one word */
     struct trace_row *row;
 };
 PER_THREAD struct cached *cache;
 
+/* Class of a size in the file's format (trace_row.size). */
 static uint8_t size_class(int64_t bytes) {
     if (bytes < 0)
         return SIZE_UNKNOWN;
@@ -45,22 +48,23 @@ static struct trace_row *find_row(const struct call *call, uint16_t phase) {
 }
 
 static struct trace_row *row_of(const struct call *call) {
-    uint16_t phase = atomic_load_explicit(&phase_now, memory_order_relaxed);
-    uint64_t properties = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
+    uint16_t phase = atomic_load_explicit(&current_phase, memory_order_relaxed);
+    uint64_t phase_operation_kind = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
     uint64_t hash =
-        (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ properties;
+        (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ phase_operation_kind;
     if (__builtin_expect(cache == NULL, 0) && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
         return find_row(call, phase);
     struct cached *entry = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
     if (entry->address != call->address || entry->identity != call->comm->identity || entry->bytes != call->bytes ||
-        entry->properties != properties)
-        *entry = (struct cached){call->address, call->comm->identity, call->bytes, properties, find_row(call, phase)};
+        entry->phase_operation_kind != phase_operation_kind)
+        *entry = (struct cached){call->address, call->comm->identity, call->bytes, phase_operation_kind,
+                                 find_row(call, phase)};
     return entry->row;
 }
 _Static_assert(CACHED == 1 << (64 - 57), "the hash is an index of the cache");
 
-/* Number of trailing zeros of a hash (SplitMix64; Steele et al. 2014, Fig. 17) of a call's identity, which is the same
- * on all processes: k or more in one of 2^k calls. */
+/* Level of a call: number of trailing zeros of a hash (SplitMix64; Steele et al. 2014, Fig. 17) of its identity. All
+ * processes compute the same level. One of 2^k calls has a level of at least k. */
 static int level_of(const struct call *call) {
     uint64_t hash = call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * 0x9e3779b97f4a7c15U;
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
@@ -71,29 +75,31 @@ static int level_of(const struct call *call) {
 
 int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address) {
     call->comm = NULL;
-    if (is_inside(frame) || !begun)
+    if (is_inside(frame) || !library_begun)
         return 0;
     call->address = address;
     call->comm = communicator_of(comm);
     if (call->comm == NULL)
         return 0;
-    /* Unrecorded calls count too, so that sequence numbers agree on all processes. Not atomic: MPI forbids concurrent
-     * collectives on a communicator. */
+    /* Count the call even while the library is switched off, so that sequence numbers agree on all processes. Not
+     * atomic: MPI forbids concurrent collectives on a communicator. */
     call->sequence = atomic_load_explicit(&call->comm->sequence, memory_order_relaxed);
     atomic_store_explicit(&call->comm->sequence, call->sequence + 1, memory_order_relaxed);
-    if (!active)
+    if (!library_enabled)
         return 0;
     call->operation = (uint16_t)operation;
     call->kind = (uint8_t)kind;
-    call->template = kind == KIND_PERSISTENT;
+    call->is_persistent_init = kind == KIND_PERSISTENT;
     call->round = 0;
     call->frame = frame;
+    /* Replace the C return address by the call site in Fortran or Python, if there is one. */
     const void *fortran = fortran_site(frame);
     call->address = fortran != NULL ? fortran : python_caller(address);
     return 1;
 }
 
-/* Ticks in the format of `trace_record.elsewhere`: 11 bits and a shift of 5 bits. */
+/* Encodes ticks in the format of trace_record.elsewhere: an 11-bit number and a 5-bit shift; UINT16_MAX if too large.
+ * 53 is 64 - 11: the shift that leaves the 11 highest bits. */
 static uint16_t short_ticks(int64_t ticks) {
     if (ticks < 1 << 11)
         return (uint16_t)(ticks > 0 ? ticks : 0);
@@ -105,11 +111,13 @@ static uint16_t short_ticks(int64_t ticks) {
 static int root_of(const struct call *call, int root) {
     if (root >= 0)
         return root;
-    return root == NO_ROOT || !call->comm->inter ? -1 : root == MPI_ROOT ? ROOT_ITSELF : ROOT_BESIDE;
+    if (root == NO_ROOT || !call->comm->inter)
+        return -1;
+    return root == MPI_ROOT ? ROOT_ITSELF : ROOT_BESIDE;
 }
 
 void call_enter(struct call *call, int64_t bytes, int root) {
-    inside = call->frame;
+    program_frame = call->frame;
     call_record(call, bytes, root);
 }
 
@@ -117,11 +125,12 @@ void call_record(struct call *call, int64_t bytes, int root) {
     call->bytes = bytes;
     call->row = NULL;
     call->record = NULL;
-    call->sample = NULL;
+    call->sample_exit = NULL;
     if (call->kind == KIND_BLOCKING && call->comm->waiting != NULL)
-        call->sample = samples_enter(call->comm, &(struct sampled_operation){bytes, call->operation, call->kind});
-    if (!settings.record || call->template) {
-        if (call->kind != KIND_BLOCKING)
+        call->sample_exit = samples_enter(call->comm, &(struct sampled_operation){bytes, call->operation, call->kind});
+    if (!settings.record || call->is_persistent_init) {
+        if (call->kind !=
+            KIND_BLOCKING) /* samples_complete needs the entry time of such a call even without a record */
             call->entry = recording_ticks();
         return;
     }
@@ -142,7 +151,7 @@ void call_record(struct call *call, int64_t bytes, int root) {
                                     .round = call->round,
                                     .root = root_of(call, root),
                                     .row = call->row->number,
-                                    .elsewhere = short_ticks(elsewhere),
+                                    .elsewhere = short_ticks(ticks_in_other_calls),
                                     .thread = (uint16_t)thread_number,
                                     .level = (uint8_t)level};
     atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
@@ -156,7 +165,7 @@ void call_complete(const struct call *call) {
         if (call->kind == KIND_BLOCKING)
             RECORDING_ADD(call->row->ticks, call->exit - call->entry);
         else
-            recording_hold(call->row, -1);
+            recording_release(call->row);
     }
     if (call->record == NULL)
         return;

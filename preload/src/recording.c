@@ -1,4 +1,5 @@
-/* The header, clock and sums of a recording, and entries of its tables. */
+/* The header, clock and sums of a recording, and entries of its tables (recording.h). tables.c stores them in the file.
+ */
 #define _GNU_SOURCE
 #include "recording.h"
 
@@ -20,10 +21,10 @@ _Static_assert(sizeof operation_names <= TRACE_NAMES_SIZE, "the names fit into t
 Downbeat_clock recording_clock;
 int recording_by_counter;
 int recording_threaded;
-static int64_t waited_ns; /* run-queue wait of this thread before recording */
+static int64_t initial_wait_ns; /* run-queue wait of this thread before recording */
 
-/* Run-queue wait of this thread (schedstat), ns; -1 if unknown. */
-static int64_t ready_ns(void) {
+/* Returns the time for which this thread has waited for a processor (second number of schedstat), ns; -1 if unknown. */
+static int64_t run_queue_wait_ns(void) {
     char text[128] = "";
     FILE *file = fopen("/proc/thread-self/schedstat", "re");
     if (file == NULL)
@@ -59,16 +60,16 @@ int recording_open(const char *path, int world_rank, int world_size, int64_t rec
     int code = table_create(path, records);
     if (recording.header != NULL)
         write_header(world_rank, world_size);
-    waited_ns = ready_ns();
+    initial_wait_ns = run_queue_wait_ns();
     return code;
 }
 
 void recording_end(int ending, int abort_code) {
     if (recording.header == NULL)
         return;
-    int64_t ready = ready_ns();
-    if (ready >= 0 && waited_ns >= 0)
-        recording.header->ready_ns = ready - waited_ns;
+    int64_t ready = run_queue_wait_ns();
+    if (ready >= 0 && initial_wait_ns >= 0)
+        recording.header->ready_ns = ready - initial_wait_ns;
     recording.header->abort_code = abort_code;
     recording.header->ending = ending;
 }
@@ -85,7 +86,7 @@ void recording_set_clock(const Downbeat_clock *clock, const char *name, double m
 #endif
 }
 
-/* If there is no room, replaces the last one: the end of the program matters most. */
+/* If there is no room, replaces the last map, because the map at the end of the program matters most. */
 void recording_add_map(const struct trace_map *map) {
     int64_t number = recording.header->maps;
     if (table_reserve(MAPS_TABLE, number + 1) != 0) {
@@ -103,6 +104,7 @@ void recording_add_kind(int kind, int64_t ticks) {
     RECORDING_ADD(recording.header->kinds[kind].ticks, ticks);
 }
 
+/* Adds an entry to a table. Returns its number, or TRACE_NONE, which increments `dropped`. */
 static uint32_t add(int table, const void *entry, _Atomic int64_t *dropped) {
     pthread_mutex_lock(&recording.lock);
     uint32_t number = table_next(table, dropped);

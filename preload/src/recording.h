@@ -1,4 +1,5 @@
-/* A recording: the header's data of the process, and entries of the tables. */
+/* A recording: the data of a process in the header of its trace file, and entries of its tables (trace_file.h). Also
+ * the local clock, whose ticks all times are. */
 #ifndef DOWNBEAT_PRELOAD_RECORDING_H
 #define DOWNBEAT_PRELOAD_RECORDING_H
 
@@ -53,10 +54,11 @@ INTERNAL int recording_threaded;
 /* Duration of a tick, ns. */
 double recording_tick_ns(void);
 
-/* Changes the reference count of a row: active calls and records keep it. */
-static inline void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held, more); }
+/* Add or remove a reference to a row. Active calls and records hold their row, so that it is not merged. */
+static inline void recording_hold(struct trace_row *row) { RECORDING_ADD32(row->held, 1); }
+static inline void recording_release(struct trace_row *row) { RECORDING_ADD32(row->held, -1); }
 
-/* Adds a call of a kind that is not recorded individually. */
+/* Adds a call and its ticks to the counters of a kind. */
 void recording_add_kind(int kind, int64_t ticks);
 
 /* Adds an entry to a table. Returns its number, or TRACE_NONE if there is no room, which is counted. */
@@ -64,6 +66,7 @@ uint32_t recording_add_site(const struct trace_site *site);
 uint32_t recording_add_start(const struct trace_start *start);
 uint32_t recording_add_phase(const struct trace_phase *phase);
 
+/* Entries by number, and numbers of entries. */
 struct trace_communicator *recording_communicator(uint32_t number);
 struct trace_site *recording_site(uint32_t number);
 struct trace_start *recording_start(uint32_t number);

@@ -1,9 +1,10 @@
-/* Samples of a benchmark that does not discard invalid starts itself.
+/* Samples of a benchmark that does not discard invalid starts itself (samples.h).
  *
  * A sample is the time from the exit of a harmonized barrier to the end of the next collective on its communicator, as
  * in the loops of OSU and IMB. The verdict on a barrier is available one barrier later, at no cost
- * (MPIX_Harmonize_verdict), so a sample stays unresolved until then. There is no query between the barrier and the
- * operation. */
+ * (MPIX_Harmonize_verdict), so a sample stays unresolved until then. The library makes no query between the barrier and
+ * the operation, which would delay the operation. Samples are summed up in classes (struct trace_start): same barrier
+ * site, communicator, operation, kind and class of sizes. */
 #define _GNU_SOURCE
 #include "samples.h"
 
@@ -20,19 +21,20 @@
 struct waiting_sample {
     struct waiting_sample *next;
     struct comm *comm;
-    int armed;    /* 1 after a barrier, until the next operation */
-    int64_t exit; /* exit of that barrier, ticks */
-    uint32_t barrier_site;
-    int measured; /* 1 if an operation has begun since then */
-    int64_t done; /* exit of the operation, ticks; 0: not yet */
+    int armed;              /* 1 after a barrier, until the next operation */
+    int64_t exit;           /* exit of that barrier, ticks */
+    uint32_t barrier_site;  /* number of the call site of that barrier */
+    int measured;           /* 1 if an operation has begun since that barrier */
+    int64_t operation_exit; /* exit of the operation, ticks; 0: not yet */
     struct sampled_operation operation;
-    uint32_t unresolved; /* class of the previous sample, if its verdict is unknown, else TRACE_NONE */
-    double unresolved_ns;
+    uint32_t unresolved;  /* class of the previous sample, if its verdict is unknown; else TRACE_NONE */
+    double unresolved_ns; /* duration of that sample */
 };
 
-static struct waiting_sample *first;
+static struct waiting_sample *all_samples;
 static pthread_mutex_t lock = LOCK;
 
+/* Finds or creates the pending sample of a communicator; NULL if out of memory. */
 static struct waiting_sample *waiting_of(struct comm *comm) {
     if (comm->waiting != NULL)
         return comm->waiting;
@@ -42,14 +44,15 @@ static struct waiting_sample *waiting_of(struct comm *comm) {
     created->comm = comm;
     created->unresolved = TRACE_NONE;
     pthread_mutex_lock(&lock);
-    created->next = first;
-    first = created;
+    created->next = all_samples;
+    all_samples = created;
     pthread_mutex_unlock(&lock);
     comm->waiting = created;
     return created;
 }
 
-/* Gets the verdict on the unresolved sample, of the barrier before the last one. */
+/* Gets the verdict on the unresolved sample, which began after the barrier before the last one, and adds it to its
+ * class. */
 static void resolve(struct waiting_sample *waiting) {
     int verdict = MPI_UNDEFINED;
     double lateness = 0.0;
@@ -81,7 +84,7 @@ static void resolve(struct waiting_sample *waiting) {
         start->bound_max_ns = bound * 1e9;
 }
 
-/* Smallest power of two >= bytes. */
+/* Smallest power of two >= bytes; `bytes` itself if it is 0, 1 or -1 (unknown). */
 static int64_t size_class(int64_t bytes) {
     int64_t size = 1;
     if (bytes <= 1)
@@ -91,6 +94,7 @@ static int64_t size_class(int64_t bytes) {
     return size;
 }
 
+/* Finds or creates the class of a sample; TRACE_NONE if there is no room. */
 static uint32_t class_of(const struct waiting_sample *waiting) {
     const struct trace_start key = {.barrier_site = waiting->barrier_site,
                                     .communicator = waiting->comm->number,
@@ -106,11 +110,12 @@ static uint32_t class_of(const struct waiting_sample *waiting) {
     return recording_add_start(&key);
 }
 
-/* Makes an operation the measured one. */
-static void take_operation(struct waiting_sample *waiting, const struct sampled_operation *operation, int64_t done) {
+/* The operation after the barrier is the measured one. */
+static void take_operation(struct waiting_sample *waiting, const struct sampled_operation *operation,
+                           int64_t operation_exit) {
     waiting->armed = 0;
     waiting->measured = 1;
-    waiting->done = done;
+    waiting->operation_exit = operation_exit;
     waiting->operation = *operation;
 }
 
@@ -128,7 +133,7 @@ int64_t *samples_enter(struct comm *comm, const struct sampled_operation *operat
     if (!waiting->armed)
         return NULL;
     take_operation(waiting, operation, 0);
-    return &waiting->done;
+    return &waiting->operation_exit;
 }
 
 void samples_complete(struct comm *comm, const struct sampled_operation *operation, int64_t entry, int64_t exit) {
@@ -142,7 +147,7 @@ static void add_sample(struct waiting_sample *waiting) {
     if (!waiting->measured)
         return;
     waiting->measured = 0;
-    if (waiting->done == 0) /* the operation failed */
+    if (waiting->operation_exit == 0) /* the operation failed */
         return;
     uint32_t number = class_of(waiting);
     if (number == TRACE_NONE)
@@ -152,7 +157,7 @@ static void add_sample(struct waiting_sample *waiting) {
         ++start->skipped;
         return;
     }
-    double ns = (double)(waiting->done - waiting->exit) * recording_tick_ns();
+    double ns = (double)(waiting->operation_exit - waiting->exit) * recording_tick_ns();
     start->min_ns = start->samples == 0 || ns < start->min_ns ? ns : start->min_ns;
     start->max_ns = start->samples == 0 || ns > start->max_ns ? ns : start->max_ns;
     ++start->samples;
@@ -161,7 +166,7 @@ static void add_sample(struct waiting_sample *waiting) {
     waiting->unresolved_ns = ns;
 }
 
-void samples_settle(struct comm *comm) {
+void samples_resolve(struct comm *comm) {
     struct waiting_sample *waiting = comm->waiting;
     if (waiting == NULL)
         return;
@@ -169,8 +174,8 @@ void samples_settle(struct comm *comm) {
     add_sample(waiting);
 }
 
-/* Counts the last samples as unresolved. */
-static void give_up(struct waiting_sample *waiting) {
+/* Counts the last two samples as unresolved: the unresolved one, and the one after it. */
+static void abandon(struct waiting_sample *waiting) {
     for (int i = 0; i < 2; ++i) {
         if (waiting->unresolved != TRACE_NONE)
             ++recording_start(waiting->unresolved)->unresolved;
@@ -180,15 +185,15 @@ static void give_up(struct waiting_sample *waiting) {
 }
 
 void samples_forget(struct comm *comm) {
-    struct waiting_sample **link = &first;
+    struct waiting_sample **link = &all_samples;
     if (comm->waiting == NULL)
         return;
     pthread_mutex_lock(&lock);
     while (*link != NULL && *link != comm->waiting)
         link = &(*link)->next;
-    if (*link != NULL) { /* else samples_end has done it */
+    if (*link != NULL) { /* else samples_end has abandoned it */
         *link = comm->waiting->next;
-        give_up(comm->waiting);
+        abandon(comm->waiting);
     }
     pthread_mutex_unlock(&lock);
     free(comm->waiting);
@@ -197,10 +202,10 @@ void samples_forget(struct comm *comm) {
 
 void samples_end(void) {
     pthread_mutex_lock(&lock);
-    for (struct waiting_sample *sample = first; sample != NULL; sample = sample->next) {
+    for (struct waiting_sample *sample = all_samples; sample != NULL; sample = sample->next) {
         resolve(sample);
-        give_up(sample);
+        abandon(sample);
     }
-    first = NULL; /* samples are freed with their communicators */
+    all_samples = NULL; /* samples are freed with their communicators */
     pthread_mutex_unlock(&lock);
 }

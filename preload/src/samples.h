@@ -1,4 +1,5 @@
-/* Samples: times from a barrier with a common start to the end of the next operation. */
+/* Samples: times from the exit of a harmonized barrier to the end of the next operation on its communicator. Not to be
+ * confused with the sample of calls that have records (thinning.h). */
 #ifndef DOWNBEAT_PRELOAD_SAMPLES_H
 #define DOWNBEAT_PRELOAD_SAMPLES_H
 
@@ -9,22 +10,22 @@ void samples_begin(struct comm *comm, const void *address, int64_t exit);
 
 /* The operation after the barrier. */
 struct sampled_operation {
-    int64_t bytes;
-    uint16_t operation;
-    uint8_t kind;
+    int64_t bytes;      /* -1: unknown */
+    uint16_t operation; /* OPERATION_... (collectives.h) */
+    uint8_t kind;       /* KIND_... (trace_file.h) */
 };
 
-/* On a communicator with samples (`comm->waiting`): a blocking operation begins. Returns the address for its exit time;
- * NULL if it is not part of a sample. */
+/* Call it when a blocking operation begins on a communicator with samples (`comm->waiting`). Returns the address where
+ * the caller must store its exit time; NULL if it is not part of a sample. */
 int64_t *samples_enter(struct comm *comm, const struct sampled_operation *operation);
 
-/* On a communicator with samples: a nonblocking operation was completed. */
+/* Call it when a nonblocking operation was completed on a communicator with samples. */
 void samples_complete(struct comm *comm, const struct sampled_operation *operation, int64_t entry, int64_t exit);
 
-/* Called at the next barrier: resolves and adds the samples before it. */
-void samples_settle(struct comm *comm);
+/* Call it at the next barrier: resolves and adds the samples before it. */
+void samples_resolve(struct comm *comm);
 
-/* The communicator is freed, and the program ends: pending verdicts stay unknown. */
+/* Call them when a communicator is freed, and when the program ends. Pending verdicts stay unknown. */
 void samples_forget(struct comm *comm);
 void samples_end(void);
 

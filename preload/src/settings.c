@@ -1,3 +1,4 @@
+/* Reading of the environment variables DOWNBEAT_PRELOAD_* (settings.h). */
 #define _GNU_SOURCE
 #include "settings.h"
 
@@ -12,7 +13,7 @@ extern char **environ;
 #define PREFIX "DOWNBEAT_PRELOAD_"
 #define VALID_SIZE 256
 
-/* `parse` returns 0, or -1 with the valid values. */
+/* A variable without its prefix. `parse` returns 0, or -1 with the valid values in `valid`. */
 struct setting {
     const char *name;
     int (*parse)(struct settings *settings, const char *text, char valid[VALID_SIZE]);
@@ -30,9 +31,9 @@ static int parse_mode(struct settings *settings, const char *text, char valid[VA
 }
 
 static int parse_dir(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
-    size_t longest = sizeof settings->directory - 1;
-    if (text[0] == '\0' || strlen(text) > longest) {
-        snprintf(valid, VALID_SIZE, "the name of a directory, at most %zu characters", longest);
+    size_t max_length = sizeof settings->directory - 1;
+    if (text[0] == '\0' || strlen(text) > max_length) {
+        snprintf(valid, VALID_SIZE, "the name of a directory, at most %zu characters", max_length);
         return -1;
     }
     strcpy(settings->directory, text);
@@ -92,7 +93,7 @@ static int parse_ranks(struct settings *settings, const char *text, char valid[V
     return -1;
 }
 
-/* The name of the launch is used by presence.c. */
+/* Accepts any text: presence.c reads the name of the launch from the environment. */
 static int parse_launch(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
     (void)settings;
     snprintf(valid, VALID_SIZE, "any text");
@@ -135,11 +136,11 @@ static int read_setting(struct settings *settings, const char *variable, char pr
 }
 
 int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]) {
-    char other[SETTINGS_PROBLEM_SIZE];
+    char ignored[SETTINGS_PROBLEM_SIZE];
     int code = 0;
     *settings = (struct settings){.record = 1, .records = 1000000, .directory = "downbeat-trace"};
     for (char **variable = environ; variable != NULL && *variable != NULL; ++variable)
         if (strncmp(*variable, PREFIX, strlen(PREFIX)) == 0 && strchr(*variable, '=') != NULL)
-            code |= read_setting(settings, *variable, code == 0 ? problem : other);
+            code |= read_setting(settings, *variable, code == 0 ? problem : ignored);
     return code;
 }

@@ -1,4 +1,5 @@
-/* Call sites: numbers for return addresses. */
+/* Call sites (sites.h): numbers for return addresses, found by a per-thread cache and a hash table. A new site is
+ * described in the trace file by its module, symbol and build ID. */
 #define _GNU_SOURCE
 #include "sites.h"
 
@@ -21,33 +22,34 @@
 #define TABLE (1 << 17) /* open addressing; larger than the file's capacity */
 
 struct entry {
-    const void *address;
-    uint32_t number;
+    const void *address; /* NULL: empty */
+    uint32_t number;     /* number of the site in the file; TRACE_NONE: no room */
 };
 
 static struct entry table[TABLE];
-static int entries;
+static int entries; /* number of entries in the table */
 static pthread_mutex_t lock = LOCK;
 PER_THREAD struct entry *cache;
 
 static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
 
+/* Argument of find_build_id. */
 struct module {
-    uintptr_t address; /* an address in it */
-    char *build_id;
+    uintptr_t address; /* an address in the module */
+    char *build_id;    /* the result, hexadecimal */
 };
 
 /* Callback of dl_iterate_phdr: copies the build ID from the notes of the module that contains the address. */
 static int find_build_id(struct dl_phdr_info *info, size_t size, void *data) {
     struct module *module = data;
-    int inside_it = 0;
+    int contains_address = 0;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && module->address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
-            inside_it = 1;
+            contains_address = 1;
     }
-    for (int i = 0; inside_it && i < info->dlpi_phnum; ++i) {
+    for (int i = 0; contains_address && i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_NOTE)
             continue;
@@ -67,10 +69,10 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *data) {
             at = (content + note.n_descsz + align - 1) / align * align;
         }
     }
-    return inside_it;
+    return contains_address;
 }
 
-/* Copies the end of a long text, which is more specific than the beginning. */
+/* Copies a text; of a long text only the end, which is more specific than the beginning. */
 static void copy_end(char *target, size_t size, const char *text) {
     size_t length = strlen(text);
     strcpy(target, text + (length >= size ? length - size + 1 : 0));
@@ -82,14 +84,15 @@ static void demangle(char *target, size_t size, const char *symbol) {
     demangler *demangle_symbol = NULL;
     int failed = 1;
     if (strncmp(symbol, "_Z", 2) == 0)
-        *(void **)(void *)&demangle_symbol = dlsym(RTLD_DEFAULT, "__cxa_demangle"); /* programs in C++ have it */
+        *(void **)(void *)&demangle_symbol = dlsym(RTLD_DEFAULT, "__cxa_demangle"); /* defined in every C++ program */
     char *plain = demangle_symbol != NULL ? demangle_symbol(symbol, NULL, NULL, &failed) : NULL;
     snprintf(target, size, "%s", plain != NULL && !failed ? plain : symbol);
     free(plain);
 }
 
-/* Offsets are as in the module's symbol table: relative to the load address of position-independent code, else
- * absolute. The executable's path comes from /proc/self/exe, since dladdr returns argv[0]. */
+/* Adds a call site to the file, and returns its number. Offsets are like addresses in the module's symbol table:
+ * relative to the load address of position-independent code, else absolute. The executable's path comes from
+ * /proc/self/exe, since dladdr returns argv[0]. */
 static uint32_t record_site(const void *address) {
     static struct trace_site site; /* static, under the lock, since the thread's stack may be small */
     static char path[PATH_MAX + 1];
@@ -116,6 +119,7 @@ static uint32_t record_site(const void *address) {
     return recording_add_site(&site);
 }
 
+/* Finds or creates the number of a call site, without the cache. */
 static uint32_t find_site(const void *address) {
     pthread_mutex_lock(&lock);
     uint64_t index = hash_address(address) % TABLE;

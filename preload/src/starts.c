@@ -1,4 +1,5 @@
-/* Harmonized barriers. */
+/* Harmonized barriers (starts.h): MPIX_Harmonize in place of MPI_Barrier, if all processes of the communicator request
+ * it. */
 #define _GNU_SOURCE
 #include "starts.h"
 
@@ -13,32 +14,32 @@
 #include <limits.h>
 #include <mpix_harmonize.h>
 
-/* Prints once why a barrier is not harmonized although some processes request it. Collective: the printing process gets
- * the call site of another one. */
-static void print_mixed(const struct call *call, int refusing, int wanting) {
+/* Prints once why a barrier is not harmonized although rank `requesting` requests it: rank `refusing` does not.
+ * Collective, since the printing process needs the call site of the other process. */
+static void print_mixed(const struct call *call, int refusing, int requesting) {
     struct comm *comm = call->comm;
     char local_site[SITE_TEXT_SIZE];
     char site[SITE_TEXT_SIZE] = "";
     if (comm->mixed)
         return;
     comm->mixed = 1;
-    if (comm->rank == wanting)
+    if (comm->rank == requesting)
         site_text(site, call->address);
-    PMPI_Bcast(site, SITE_TEXT_SIZE, MPI_CHAR, wanting, comm->handle);
+    PMPI_Bcast(site, SITE_TEXT_SIZE, MPI_CHAR, requesting, comm->handle);
     if (comm->rank != refusing || !first_of_job("mixed"))
         return;
     site_text(local_site, call->address);
     print_message(
         "a barrier of %d ranks gets no common start: its rank %d calls it from the executable, at %s, but its rank %d "
         "from a library, or after MPI_Pcontrol(0), at %s; --callers all harmonizes barriers of libraries, too",
-        comm->size, wanting, site, refusing, local_site);
+        comm->size, requesting, site, refusing, local_site);
 }
 
 int starts_agree(const struct call *call, int requested, int *code) {
     struct comm *comm = call->comm;
     if (comm->harmonized || comm->inter || comm->size == 1)
         return comm->harmonized || (comm->size == 1 && requested);
-    /* Minimum of: the requests, the ranks that do not request it, and those that do. */
+    /* Minima over all ranks: the requests; the ranks that do not request it; the ranks that request it. */
     int lowest[3] = {requested, requested ? INT_MAX : comm->rank, requested ? comm->rank : INT_MAX};
     MPI_Request request;
     waits_begin(call);
@@ -46,7 +47,7 @@ int starts_agree(const struct call *call, int requested, int *code) {
     for (int done = 0; *code == MPI_SUCCESS && !done;) {
         *code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done)
-            waits_still();
+            waits_poll();
     }
     waits_begin(NULL);
     if (*code != MPI_SUCCESS)
@@ -59,14 +60,14 @@ int starts_agree(const struct call *call, int requested, int *code) {
 
 int starts_barrier(struct call *call) {
     int flag;
-    samples_settle(call->comm);
+    samples_resolve(call->comm);
     waits_begin(call);
     int code = MPIX_Harmonize(call->comm->handle, &flag);
     waits_begin(NULL);
     return code;
 }
 
-void starts_left(struct call *call, int code) {
+void starts_end(struct call *call, int code) {
     call->exit = recording_ticks();
     frame_leave(call->frame);
     if (code != MPI_SUCCESS)

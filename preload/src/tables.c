@@ -1,4 +1,5 @@
-/* The tables of a recording grow by chunks of the file. */
+/* The tables of a recording (tables.h). They grow by chunks: the file grows by a chunk, which is mapped, and belongs to
+ * one table. A directory page in the file lists the chunks. Entries never move. */
 #define _GNU_SOURCE
 #include "tables.h"
 
@@ -11,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Capacities of tables; communicators and rows get one more per record. */
+/* Capacities of tables, in entries; COMMUNICATORS and ROWS are in addition to the number of records. */
 #define MAPS 65536
 #define COMMUNICATORS (1 << 20)
 #define SITES (1 << 16)
 #define STARTS 512
 #define PHASES 4096
 #define ROWS (1 << 20)
-/* Bytes by which a table grows: for records a pause of some 0.1 ms. A process can have 65,530 mappings, so a large
- * table grows by 1/GROWTH of its size. */
+/* Bytes by which a table grows. RECORDS_CHUNK makes a pause of some 0.1 ms. A process can have 65,530 mappings, so a
+ * large table grows by 1/GROWTH of its size. */
 #define CHUNK 65536
 #define RECORDS_CHUNK (1 << 20)
 #define GROWTH 64
@@ -31,8 +32,8 @@ struct recording_file recording = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_
 
 static struct trace_directory *directory; /* the last directory of the file */
 static int chunks;                        /* number of its chunks */
-static int64_t blocks_size[TABLES];
-static time_t failed[TABLES]; /* time of the last failure to grow, s; 0: none */
+static int64_t blocks_size[TABLES];       /* elements of recording.blocks */
+static time_t failure_time[TABLES];       /* time of the last failure to grow, s; 0: none */
 
 static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -68,7 +69,8 @@ static void free_blocks(void) {
     memset(blocks_size, 0, sizeof blocks_size);
 }
 
-/* Adds a chunk at `memory`, and at `offset` in the file, to a table; its blocks are reserved. */
+/* Adds a chunk of `entries` entries to a table. The chunk is at `offset` in the file, mapped at `memory`; the addresses
+ * of its blocks have space. */
 static void add_chunk(int table, char *memory, int64_t offset, int64_t entries) {
     const int shift = table_block_shift[table];
     int64_t first = recording.stored[table] >> shift;
@@ -81,7 +83,7 @@ static void add_chunk(int table, char *memory, int64_t offset, int64_t entries) 
     recording.stored[table] += entries;
 }
 
-/* Makes space for a chunk in the directory. */
+/* Makes space for a chunk in the directory; adds a directory of one page if necessary. Returns 0, or an errno. */
 static int reserve_directory(int64_t page) {
     char *memory;
     if (chunks < TRACE_CHUNKS)
@@ -101,21 +103,21 @@ int recording_is_scarce(int code) {
            code == ENFILE;
 }
 
-/* Adds a chunk to a table. */
+/* Adds a chunk to a table. If space is scarce, the chunk is smaller. Returns 0, or an errno. */
 static int grow(int table) {
     const int64_t page = sysconf(_SC_PAGESIZE);
     const int64_t entry_size = table_entry_size[table];
     int64_t stored = recording.stored[table];
-    int64_t more = recording.header->extents[table].capacity - stored;
+    int64_t remaining = recording.header->extents[table].capacity - stored;
     int code;
     char *memory;
-    if (more <= 0)
+    if (remaining <= 0)
         return ENOSPC;
     int64_t bytes = table == RECORDS_TABLE ? RECORDS_CHUNK : CHUNK;
     if (bytes < stored * entry_size / GROWTH)
         bytes = stored * entry_size / GROWTH;
-    if (bytes > more * entry_size)
-        bytes = more * entry_size;
+    if (bytes > remaining * entry_size)
+        bytes = remaining * entry_size;
     bytes = round_up(bytes, page);
     int64_t share = protected_file_room(&code) / ROOM_SHARE / page * page;
     if (share == 0 && table == RECORDS_TABLE)
@@ -138,7 +140,7 @@ static int grow(int table) {
         (void)madvise(memory, (size_t)bytes, MADV_POPULATE_WRITE);
 #endif
     int64_t entries = entries_in(table, bytes);
-    add_chunk(table, memory, offset, entries < more ? entries : more);
+    add_chunk(table, memory, offset, entries < remaining ? entries : remaining);
     return 0;
 }
 
@@ -146,19 +148,21 @@ int table_reserve(int table, int64_t entries) {
     struct timespec now = {0, 0};
     int code = 0;
     while (code == 0 && recording.stored[table] < entries) {
-        if (failed[table] != 0 && clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0 && now.tv_sec == failed[table])
+        if (failure_time[table] != 0 && clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0 &&
+            now.tv_sec == failure_time[table])
             return recording.header->growth_code;
         code = grow(table);
     }
     if (code != 0 && recording.stored[table] < recording.header->extents[table].capacity) {
         recording.header->growth_code = code;
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-        failed[table] = now.tv_sec;
+        failure_time[table] = now.tv_sec;
     }
     return code;
 }
 
-/* Creates the header, a directory and a chunk for each table except records. */
+/* Creates the header, a directory and a chunk for each table except records. `sizes` has the capacities. Returns 0, or
+ * an errno. */
 static int create_tables(const struct trace_header *sizes) {
     const int64_t page = sysconf(_SC_PAGESIZE);
     const int64_t front = TRACE_HEADER_SIZE + sizeof *directory;

@@ -1,4 +1,5 @@
-/* The growing tables of a recording, in a file that is mapped into memory (trace_file.h). */
+/* The growing tables of a recording, in a file that is mapped into memory (trace_file.h). An entry is at the same
+ * address while the file is open, so other threads can use entries without the lock. */
 #ifndef DOWNBEAT_PRELOAD_TABLES_H
 #define DOWNBEAT_PRELOAD_TABLES_H
 
@@ -33,11 +34,11 @@ struct recording_file {
     struct trace_header *header;    /* NULL: no recording */
     char **blocks[TABLES];          /* addresses of each table's blocks */
     _Atomic int64_t stored[TABLES]; /* current capacity of each table in the file */
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;           /* for adding entries, and for the profile */
 };
 INTERNAL struct recording_file recording;
 
-/* Address of an entry. */
+/* Returns the address of an entry, which must exist. */
 static inline void *table_entry(int table, int64_t number) {
     char **blocks = __atomic_load_n(&recording.blocks[table], __ATOMIC_ACQUIRE);
     int64_t offset = number & ((1 << table_block_shift[table]) - 1);
@@ -50,10 +51,11 @@ static inline struct trace_record *record_at(int64_t number) { return table_entr
  * there is no file. */
 int table_create(const char *path, int64_t records);
 
-/* The caller must hold the lock for this and table_next. Grows a table to `entries` entries. Returns 0, or an errno. */
+/* Grows a table to space for `entries` entries. Returns 0, or an errno. The caller holds the lock. */
 int table_reserve(int table, int64_t entries);
 
-/* The number of the next entry, or TRACE_NONE, which increments `dropped`, if there is no room. */
+/* Returns the number of the next entry, after growing the table if necessary. If there is no room, returns TRACE_NONE
+ * and increments `dropped`, unless NULL. The caller holds the lock, and increments the number of entries. */
 uint32_t table_next(int table, _Atomic int64_t *dropped);
 
 /* Unmaps and closes the file. Nothing may be recorded after it. */
@@ -62,7 +64,7 @@ void recording_close(void);
 /* Closes and removes the file. */
 void recording_discard(void);
 
-/* True if an errno means that a limit or the disk is exhausted, in which case the program runs without a recording. */
+/* Returns 1 if an errno means that a limit or the disk is exhausted. The program then runs without a recording. */
 int recording_is_scarce(int code);
 
 #endif

@@ -1,4 +1,6 @@
-/* Records are of all calls until the capacity is used, then of a sample (trace_file.h). */
+/* Allocation of records (thinning.h). All calls get a record until the capacity is used. From then on a row's thinning
+ * k is raised, only calls with a level of at least k get a record, and records below their row's thinning are replaced
+ * (trace_file.h). */
 #define _GNU_SOURCE
 #include "thinning.h"
 
@@ -8,12 +10,13 @@
 
 #include <math.h>
 
-static _Atomic int full; /* 1 if the table cannot grow: new records replace others */
-static int64_t hand;     /* next record to check for replacement (clock algorithm) */
-static int64_t checked;  /* records checked since thinning was raised */
-static double quota;     /* largest expected number of records of a row; 0: the capacity */
+static _Atomic int full;       /* 1 if the table cannot grow: new records replace old records */
+static int64_t next_candidate; /* next record to check for replacement (clock algorithm) */
+static int64_t checked_count;  /* number of records that were checked since thinning was raised */
+static double quota;           /* largest expected number of records of a row; 0: the capacity */
 
-/* Raises the thinning of the rows with most calls until at most half of the records are expected to remain. */
+/* Raises the thinning of the rows with most calls until at most half of the records are expected to remain: a row with
+ * more expected records than `quota` is thinned further; the quota is halved until that suffices. */
 static void raise_thinning(void) {
     const double half = (double)recording.stored[RECORDS_TABLE] / 2;
     if (quota == 0.0)
@@ -34,22 +37,23 @@ static void raise_thinning(void) {
             __atomic_store_n(&row->thinning, thinning, __ATOMIC_RELAXED); /* other threads read it */
             expected += calls;
         }
-        if (quota < 1e-9)
+        if (quota < 1e-9) /* every row is thinned as far as possible */
             break;
         if (!raised || expected > half)
             quota /= 2;
     }
-    checked = 0;
+    checked_count = 0;
 }
 
-/* A record below its row's thinning, to be replaced, or NULL. */
-static struct trace_record *replaceable(void) {
+/* Returns an old record below its row's thinning, to be replaced, or NULL. Raises thinning after all records were
+ * checked. The caller holds the lock. */
+static struct trace_record *find_replaceable(void) {
     int64_t stored = recording.stored[RECORDS_TABLE];
     for (int64_t tries = 0; tries <= 2 * stored; ++tries) {
-        if (checked++ >= stored)
+        if (checked_count++ >= stored)
             raise_thinning();
-        struct trace_record *record = record_at(hand);
-        hand = (hand + 1) % stored;
+        struct trace_record *record = record_at(next_candidate);
+        next_candidate = (next_candidate + 1) % stored;
         if (atomic_load_explicit(&record->state, memory_order_acquire) != RECORD_COMPLETE)
             continue; /* belongs to an active call */
         struct trace_row *row = row_at(record->row);
@@ -63,20 +67,20 @@ static struct trace_record *replaceable(void) {
     return NULL;
 }
 
-/* A record for a call when the table is full. */
+/* Returns a record for a call when the table is full, or NULL. */
 static struct trace_record *replace(const struct trace_row *row, int level) {
     struct trace_record *record = NULL;
     pthread_mutex_lock(&recording.lock);
     if (recording.stored[RECORDS_TABLE] > 0)
-        record = replaceable();
+        record = find_replaceable();
     if (record == NULL && level >= row->thinning)
         ++recording.header->records_dropped;
     pthread_mutex_unlock(&recording.lock);
     return record;
 }
 
-/* A record that was not used yet. */
-static struct trace_record *unused(void) {
+/* Returns a record that was not used yet; NULL if the table is full. */
+static struct trace_record *next_unused(void) {
     int64_t number = recording.header->records;
     if (recording_threaded)
         number = atomic_fetch_add_explicit(&recording.header->records, 1, memory_order_relaxed);
@@ -86,7 +90,7 @@ static struct trace_record *unused(void) {
         pthread_mutex_lock(&recording.lock);
         if (table_reserve(RECORDS_TABLE, number + 1) != 0 && !full) {
             full = 1;
-            checked = recording.stored[RECORDS_TABLE];
+            checked_count = recording.stored[RECORDS_TABLE];
         }
         pthread_mutex_unlock(&recording.lock);
     }
@@ -94,12 +98,12 @@ static struct trace_record *unused(void) {
 }
 
 struct trace_record *recording_take(struct trace_row *row, int level) {
-    struct trace_record *record = full ? NULL : unused();
-    /* Hold the row first, since its communicator may be freed. */
-    recording_hold(row, 1);
+    struct trace_record *record = full ? NULL : next_unused();
+    /* Hold the row before the lock is taken, since another thread may free its communicator. */
+    recording_hold(row);
     if (record == NULL)
         record = replace(row, level);
     if (record == NULL)
-        recording_hold(row, -1);
+        recording_release(row);
     return record;
 }

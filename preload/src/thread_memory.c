@@ -1,4 +1,5 @@
-/* Memory of threads, freed when they end, since programs may start and end threads for years. */
+/* Memory of threads (thread_memory.h), freed when they end, since programs may start and end threads for years. A
+ * thread's blocks are a list, the value of a pthread key. */
 #include "thread_memory.h"
 
 #include "sharing.h"
@@ -8,7 +9,7 @@
 
 struct block {
     struct block *next;
-    void **pointer;
+    void **pointer; /* the thread-local pointer to `memory` */
     max_align_t memory[];
 };
 

@@ -1,4 +1,4 @@
-/* Memory of a thread, freed when it ends. */
+/* Memory of a thread, freed when the thread ends; for caches. */
 #ifndef DOWNBEAT_PRELOAD_THREAD_MEMORY_H
 #define DOWNBEAT_PRELOAD_THREAD_MEMORY_H
 

@@ -1,6 +1,7 @@
-/* The format of a trace file: a section per process. While the program runs, each process has a separate file, mapped
- * into memory, so that the recording survives any end of the process; MPI_Finalize joins the sections of a node into
- * one file. All numbers have the byte order of the machine. Read by python/downbeat/trace/file.py.
+/* The format of a trace file: a section per process. Times are ticks of the process's local clock unless a comment says
+ * otherwise; struct trace_map converts them. While the program runs, each process has a separate file, mapped into
+ * memory, so that the recording survives any end of the process; MPI_Finalize joins the sections of a node into one
+ * file. All numbers have the byte order of the machine. Read by python/downbeat/trace/file.py.
  *
  *     header, padded to TRACE_HEADER_SIZE
  *     struct trace_directory
@@ -10,10 +11,11 @@
  * of its chunks, in the order of the directories. The file grows by chunks, so its size is about that of the data.
  *
  * The profile counts all calls. There is a record of each call until the capacity is used; from then on records are a
- * sample, which is the same on all processes of a communicator without communication: the `level` of a call, a hash of
- * its communicator and sequence number, is at least k for one of 2^k calls, and a row keeps the records of calls whose
- * level is at least its `thinning`. So a call with records on all its processes represents 2^(largest thinning of their
- * rows) calls. Readers must ignore records whose level is below their row's thinning; they were not replaced yet. */
+ * sample of the calls. All processes of a communicator record the same calls without communication: the `level` of a
+ * call, from a hash of its communicator and sequence number, is at least k for one of 2^k calls, and a row keeps the
+ * records of calls whose level is at least its `thinning`. So a call with records on all its processes represents 2^k
+ * calls, where k is the largest thinning of their rows. Readers must ignore records whose level is below their row's
+ * thinning; they were not replaced yet. */
 #ifndef DOWNBEAT_PRELOAD_TRACE_FILE_H
 #define DOWNBEAT_PRELOAD_TRACE_FILE_H
 
@@ -28,29 +30,30 @@
 #define TRACE_CLOCK_SIZE 16
 #define TRACE_NONE UINT32_MAX
 
-/* How the program ended. TRACE_RUNNING: the process is running, was killed, or ended without MPI_Finalize. */
+/* Values of trace_header.ending: how the program ended. TRACE_RUNNING: the process is running, was killed, or ended
+ * without MPI_Finalize. */
 enum { TRACE_RUNNING = 0, TRACE_FINALIZED = 1, TRACE_ABORTED = 2 };
 
-/* A row of the profile: calls from one site, of one operation, on one communicator, in one class of sizes, in one
- * phase. */
+/* A row of the profile: a class of calls, from one site, of one operation and kind, on one communicator, in one class
+ * of sizes, in one phase. */
 struct trace_row {
-    int64_t calls; /* completed calls */
-    int64_t ticks; /* time in these calls */
-    int64_t waits; /* ticks in calls that started (persistent) or completed them */
-    int64_t bytes; /* sum, as far as known */
-    uint32_t site;
-    uint32_t communicator; /* TRACE_NONE: several freed ones of the same size */
+    int64_t calls;         /* completed calls */
+    int64_t ticks;         /* time in these calls */
+    int64_t waits;         /* ticks in calls that started (persistent) or completed them */
+    int64_t bytes;         /* sum over the calls whose bytes are known */
+    uint32_t site;         /* number of the call site */
+    uint32_t communicator; /* number of the communicator; TRACE_NONE: freed communicators of the same size */
     int32_t ranks;         /* size of the communicator */
-    uint16_t operation;
-    uint8_t kind;
-    uint8_t size;     /* class of sizes: 0: no bytes; k: more than 2^(k-2), up to 2^(k-1) bytes; SIZE_UNKNOWN */
-    uint8_t thinning; /* a call is recorded if its level is at least this */
+    uint16_t operation;    /* index of its name in trace_header.names */
+    uint8_t kind;          /* KIND_BLOCKING, ... */
+    uint8_t size;          /* class of sizes: 0: no bytes; k: more than 2^(k-2), up to 2^(k-1) bytes; SIZE_UNKNOWN */
+    uint8_t thinning;      /* a call is recorded if its level is at least this */
     uint8_t unused;
     uint16_t phase; /* 0: none; k: the k-th phase */
     /* While the program runs: */
-    uint32_t held; /* number of records and active calls that refer to the row */
-    uint32_t next; /* next row of the communicator */
-    uint32_t number;
+    uint32_t held;   /* number of records and active calls that refer to the row */
+    uint32_t next;   /* next row of the communicator; TRACE_NONE: last one */
+    uint32_t number; /* number of this row */
 };
 
 #define SIZE_UNKNOWN 255
@@ -58,6 +61,7 @@ struct trace_row {
 /* Kinds of MPI calls that are only counted. TRACE_REQUESTS: calls that complete requests, also of collectives. */
 enum { TRACE_POINT_TO_POINT, TRACE_REQUESTS, TRACE_ONE_SIDED, TRACE_FILES, TRACE_COMMUNICATORS, TRACE_KINDS };
 
+/* Counter of a kind. */
 struct trace_sum {
     _Atomic int64_t calls;
     _Atomic int64_t ticks;
@@ -70,10 +74,10 @@ struct trace_extent {
 };
 #define TRACE_TABLES 7
 
-/* A contiguous part of a table. */
+/* A chunk: contiguous entries of a table. */
 struct trace_chunk {
-    int64_t offset; /* bytes from the header */
-    uint32_t table;
+    int64_t offset;           /* bytes from the header */
+    uint32_t table;           /* index of the table in trace_header.extents */
     _Atomic uint32_t entries; /* capacity; written last; 0: no chunk */
 };
 #define TRACE_CHUNKS 255
@@ -88,11 +92,11 @@ struct trace_header {
     int64_t section_size; /* bytes, header included; 0: up to the end of the file */
     int32_t world_rank;
     int32_t world_size;
-    int32_t ending;
-    int32_t abort_code;
+    int32_t ending;     /* TRACE_RUNNING, ... */
+    int32_t abort_code; /* argument of MPI_Abort, if TRACE_ABORTED */
     int64_t pid;
-    int64_t began_ns;  /* realtime clock at the start; informative */
-    double max_wander; /* the library's setting */
+    int64_t began_ns;  /* realtime clock in MPI_Init, ns; for information */
+    double max_wander; /* setting max_wander of the library, relative */
     union {
         struct {
             int64_t maps_capacity;
@@ -112,19 +116,21 @@ struct trace_header {
         };
         struct trace_extent extents[TRACE_TABLES]; /* the same, by table */
     };
-    _Atomic int64_t records_dropped; /* records of the sample that were dropped for lack of room */
+    _Atomic int64_t records_dropped; /* this and the next five: entries that were dropped for lack of space; of records,
+                                        those of the sample */
     _Atomic int64_t communicators_dropped;
     _Atomic int64_t sites_dropped;
     _Atomic int64_t starts_dropped;
     _Atomic int64_t maps_dropped;
     _Atomic int64_t phases_dropped; /* calls of MPI_Pcontrol */
-    struct trace_row unplaced;      /* calls without a row, for lack of room */
+    struct trace_row unplaced;      /* counts all calls that have no row, for lack of space */
     struct trace_sum kinds[TRACE_KINDS];
-    int64_t ready_ns;   /* run-queue wait of MPI_Init's thread until MPI_Finalize; -1: unknown */
-    int32_t processors; /* number of processors of the host */
-    int32_t allowed;    /* number of processors in the affinity mask in MPI_Init */
-    int32_t record_size;
-    int32_t operations;
+    int64_t ready_ns; /* time from MPI_Init to MPI_Finalize for which MPI_Init's thread has waited for a processor, ns;
+                         -1: unknown */
+    int32_t processors;           /* number of processors of the host */
+    int32_t allowed;              /* number of processors in the affinity mask in MPI_Init */
+    int32_t record_size;          /* bytes of struct trace_record */
+    int32_t operations;           /* number of names */
     char clock[TRACE_CLOCK_SIZE]; /* name of the clock that ticks are read from */
     char host[TRACE_HOST_SIZE];
     char names[TRACE_NAMES_SIZE]; /* names of the operations by number, each terminated by 0 */
@@ -154,7 +160,8 @@ struct trace_map {
     double bound_ns;
     double growth;
     double ramp;
-    double variance; /* of the expected error; so are the next three */
+    double variance; /* variance of the offset, ns^2; this and the next three determine the expected error
+                        (Downbeat_clock) */
     double cross;
     double rate;
     double walk;
@@ -165,83 +172,88 @@ struct trace_map {
  * parent's identity, and of the number of children that the parent had before. */
 struct trace_communicator {
     uint64_t identity;
-    int32_t size;
+    int32_t size; /* of the local group */
     int32_t rank;
-    uint8_t inter;
+    uint8_t inter;               /* 1 for an intercommunicator */
     uint8_t second;              /* on an intercommunicator, 1 if this process's group does not have the lowest rank in
                                     MPI_COMM_WORLD; both groups have the same identity */
     uint8_t has_outside_members; /* 1 if the group (the remote group of an intercommunicator) has processes outside
                                     MPI_COMM_WORLD. These have a separate trace with another clock, or none. */
     uint8_t unused;
-    uint32_t first_row; /* first row in the profile, while the program runs */
-    uint8_t freed;
-    uint8_t pinned; /* 1 if a start refers to it */
-    char name[70];
+    uint32_t first_row; /* first row in the profile, while the program runs; TRACE_NONE: none */
+    uint8_t freed;      /* 1 if the program has freed it */
+    uint8_t pinned;     /* 1 if a struct trace_start refers to it */
+    char name[70];      /* from MPI_Comm_set_name */
 };
 
+/* A call site. */
 struct trace_site {
-    uint64_t offset; /* of the return address, as in the module's symbol table; in Python the line */
-    char module[448];
+    uint64_t offset;   /* return address, relative like the module's symbol table; in Python the line */
+    char module[448];  /* path of the executable or library */
     char symbol[520];  /* "": unknown */
-    char build_id[48]; /* of the module, hexadecimal; "": none; or TRACE_PYTHON */
+    char build_id[48]; /* build ID of the module, hexadecimal; "": none; TRACE_PYTHON: a Python site */
 };
 #define TRACE_PYTHON "python" /* `module` is a Python file, `symbol` a function */
 
-/* Samples after harmonized barriers: one barrier site, one following operation, one class of sizes. Times are ns. */
+/* A class of samples after harmonized barriers: one barrier site, one following operation, one class of sizes. A sample
+ * is the time from the exit of the barrier to the end of the operation. Times are ns. */
 struct trace_start {
-    uint32_t barrier_site;
+    uint32_t barrier_site; /* call site of the barrier */
     uint32_t communicator;
-    uint16_t operation;
+    uint16_t operation; /* the operation after the barrier */
     uint16_t kind;
     int32_t unused;
-    int64_t size;       /* class of sizes: more than half of this, up to this, bytes */
+    int64_t size;       /* class of sizes: more than size/2, up to `size` bytes; -1: unknown */
     int64_t samples;    /* number of samples in sum_ns */
     int64_t valid;      /* samples with all flags 1 */
     int64_t rejected;   /* samples with a flag of 0 */
     int64_t unresolved; /* samples whose flags are unknown, since no barrier followed */
     int64_t skipped;    /* samples skipped at the beginning (DOWNBEAT_PRELOAD_SKIP) */
-    double sum_ns;
+    double sum_ns;      /* sum, smallest and largest of all samples */
     double min_ns;
     double max_ns;
-    double valid_sum_ns;
-    double lateness_sum_ns; /* largest lateness of the processes, over resolved samples */
-    double lateness_max_ns;
-    double bound_max_ns; /* largest clock error bound */
+    double valid_sum_ns;    /* sum of the valid samples */
+    double lateness_sum_ns; /* sum over resolved samples of the largest lateness of all processes */
+    double lateness_max_ns; /* maximum of it */
+    double bound_max_ns;    /* largest clock error bound */
 };
 
 /* A phase of the program, from MPI_Pcontrol(1, name) to MPI_Pcontrol(-1, name). */
 struct trace_phase {
-    int64_t begins;
-    int64_t ends;
+    int64_t begins;              /* number of MPI_Pcontrol(1, name) */
+    int64_t ends;                /* number of MPI_Pcontrol(-1, name) that have ended it */
     int64_t cut;                 /* begins without an end before the enclosing phase ended */
     int64_t strays;              /* ends without a begin */
     int64_t ticks;               /* time in the phase */
     int64_t began;               /* reading at the last begin */
-    uint16_t parent;             /* enclosing phase, as in rows */
+    uint16_t parent;             /* number of the enclosing phase; 0: none */
     char name[TRACE_PHASE_SIZE]; /* UTF-8 */
 };
 
 enum { KIND_BLOCKING = 0, KIND_NONBLOCKING = 1, KIND_PERSISTENT = 2 };
-/* `root` on an intercommunicator: the root itself (MPI_ROOT), and another process of its group (MPI_PROC_NULL). */
+/* Values of `root` on an intercommunicator: this process is the root (MPI_ROOT), or another process of its group is
+ * (MPI_PROC_NULL). */
 enum { ROOT_ITSELF = -2, ROOT_BESIDE = -3 };
+/* States of a record: unused; the call has begun; the call is completed. */
 enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
 
+/* A record of a call. */
 struct trace_record {
-    int64_t entry;     /* ticks, as are the next three */
-    int64_t returned;  /* return of the call; equal to `exit` if blocking */
-    int64_t waited;    /* begin of the call that completed it; 0: blocking, or not completed */
-    int64_t exit;      /* return of the call that completed it */
+    int64_t entry;     /* entry of the call, ticks */
+    int64_t returned;  /* return of the call, ticks; equal to `exit` if blocking */
+    int64_t waited;    /* begin of the call that completed it, ticks; 0: blocking, or not completed */
+    int64_t exit;      /* return of the call that completed it, ticks */
     int64_t bytes;     /* -1: unknown */
     uint32_t sequence; /* number of the collective on its communicator */
-    uint32_t round;    /* number of the start of a persistent collective */
+    uint32_t round;    /* number of the start of a persistent collective, from 1; else 0 */
     int32_t root;      /* -1: none; on an intercommunicator a rank of the remote group, ROOT_ITSELF or ROOT_BESIDE */
-    uint32_t row;      /* row of the profile */
-    uint16_t thread;
+    uint32_t row;      /* number of its row in the profile */
+    uint16_t thread;   /* number of the thread, in the order of their first records */
     uint16_t together; /* number of collectives that the same call completed; 0: blocking */
-    uint8_t level;
-    _Atomic uint8_t state; /* written last */
-    uint16_t elsewhere;    /* ticks of the thread in other MPI calls since the last collective, or the last call that
-                              started one: a floating-point number, the lower 11 bits shifted left by the upper 5 */
+    uint8_t level;     /* level of the call (see above) */
+    _Atomic uint8_t state; /* RECORD_EMPTY, ...; written last */
+    uint16_t elsewhere; /* ticks of the thread in MPI calls that are only counted, since its last collective or the last
+                           call that started a collective: the lower 11 bits, shifted left by the upper 5 bits */
 };
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header fits into its space");

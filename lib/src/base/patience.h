@@ -18,8 +18,8 @@ enum db_patience {
  * would count as a process without a processor (DB_DESCHEDULED_NS, decision.h); 0.8 ms and 50 us stay below. */
 #define DB_MIN_SLEEP_NS 50000
 #define DB_MAX_SLEEP_NS 800000
-/* Yields before the first sleep. Choice; half and twice: not measured. The duration of a yield depends on the machine
- * and its load. */
+/* Yields before the first sleep with DB_YIELD. Chosen by hand; half and twice the value are not measured. The duration
+ * of a yield depends on the machine and its load. */
 #define DB_YIELDS_BEFORE_SLEEP 500
 
 /* Waits for a request on comm; the request may be MPI_REQUEST_NULL. If a watched communicator fails, revokes comm and

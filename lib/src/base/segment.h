@@ -28,7 +28,7 @@ void db_segment_close(const struct db_ticket *ticket);
  * container. */
 void db_segment_join(struct db_segment *segment, size_t size, const struct db_ticket *ticket);
 
-/* Unmaps the segment; does nothing if there is none. */
+/* Unmaps the segment; does nothing without a segment. */
 void db_segment_free(struct db_segment *segment);
 
 #endif

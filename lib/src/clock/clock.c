@@ -17,11 +17,13 @@ static const struct db_clock_type *const first_choice = &db_clock_tsc;
 static const struct db_clock_type *const second_choice = &db_clock_monotonic_raw;
 #endif
 
-/* MPI_Wtime of MPICH steps by 238 ns, so several readings may be equal. Choice: the smallest of 8 steps, within some
- * 0.25 ms of readings; a clock without a step in that time gets a resolution of 0. Half and twice: not measured. */
+/* Measurement of a clock's resolution: the smallest of RESOLUTION_STEPS steps within RESOLUTION_READINGS readings, some
+ * 0.25 ms. Several readings may be equal, since MPI_Wtime of MPICH steps by 238 ns. A clock without a step in that time
+ * gets a resolution of 0. Chosen by hand; half and twice the values are not measured. */
 #define RESOLUTION_STEPS 8
 #define RESOLUTION_READINGS 10000
-/* Number of pairs of readings; the narrowest counts. Choice: they take some 4 us; half and twice: not measured. */
+/* Number of pairs of readings in db_clock_read_pair, which returns the narrowest pair; they take some 4 us. Chosen by
+ * hand; half and twice the value are not measured. */
 #define PAIRS 64
 
 /* Returns the smallest step between two readings, ns; 0 if the clock made no step. */

@@ -10,12 +10,13 @@
  * us more are for the wake-up. With half the value some sleeps end after the deadline; with twice, 0.1 ms more are
  * spent spinning or yielding. */
 #define SLEEP_MARGIN_NS 100000.0
-/* A yield may give up the time slice, so the process spins for this last stretch. Choice: some 10 yields; half and
- * twice: not measured. */
+/* Time before the deadline from which the process spins, because a yield may give up its time slice. Chosen by hand,
+ * some 10 yields; half and twice the value are not measured. */
 #define YIELD_MARGIN_NS 5000.0
-/* Longer waits sleep: if other programs compete for the processor, a longer spin may use up the time slice and end
- * late. A sleeping process keeps its scheduling credit and wakes early enough to get the processor back. Choice, by the
- * 1 to 4 ms of a scheduler tick; make bench, rows busy_..., measures the gain. Half and twice: not measured. */
+/* Waits longer than LONG_WAIT_NS sleep until LONG_WAIT_MARGIN_NS before the deadline: if other programs compete for the
+ * processor, a longer spin may use up the time slice and end late. A sleeping process keeps its scheduling credit and
+ * wakes early enough to get the processor back. Chosen by the 1 to 4 ms of a scheduler tick; make bench, rows busy_...,
+ * measures the gain. Half and twice the value are not measured. */
 #define LONG_WAIT_NS 1000000.0
 #define LONG_WAIT_MARGIN_NS (LONG_WAIT_NS / 2.0)
 

@@ -9,8 +9,8 @@
 
 #include "offset/drift.h"
 
-/* Maximum number of stored offsets of a pair. Choice: enough for the last seconds densely and 100 s sparsely. Half and
- * twice: not measured. */
+/* Maximum number of stored offsets of a pair. Chosen by hand: enough for many offsets of the last seconds and a few of
+ * the last 100 s. Half and twice the value are not measured. */
 #define DB_HISTORY 24
 
 /* Number of hypotheses (discipline.c) about two oscillators and the path between them. The first DB_WALKS hypotheses

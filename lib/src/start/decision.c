@@ -4,8 +4,8 @@
 #include "start/processors.h"
 
 /* After a process was descheduled (DB_DESCHEDULED_NS), waits sleep until this many calls in a row have gone well: two
- * spinning processes on one processor block each other. Choice; make bench, rows busy_..., measures the gain; half and
- * twice: not measured. Depends on the load of the machine. */
+ * spinning processes on one processor block each other. Chosen by hand; make bench, rows busy_..., measures the gain.
+ * Half and twice the value are not measured. Depends on the load of the machine. */
 #define PATIENT_CALLS 8
 /* PATIENT_CALLS for a new communicator, whose processes may still be starting. Chosen by hand; half or twice the value
  * makes one trial round less or more. */

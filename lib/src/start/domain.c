@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Largest error of an offset that can prove that two clocks are the same. Choice: different clocks of one booted kernel
- * are known to differ by more. Half: more exchanges under load; twice: not measured. */
+/* Largest error of an offset that can prove that two clocks are the same. Chosen by hand: different clocks of one
+ * booted kernel differ by more. With half the value, more exchanges are needed under load; twice the value is not
+ * measured. */
 #define NARROW_NS 50000.0
 /* Number of fast exchanges that suffices, and the maximum number of all exchanges. Chosen by hand: ten fast exchanges
  * narrow the interval and take some 10 us together. With half or twice the value, preparing a communicator takes half

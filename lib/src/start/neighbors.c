@@ -5,8 +5,10 @@
 #include "base/patience.h"
 #include "start/processors.h"
 
+/* Number of lines in the segment of `size` processes. */
 static size_t lines_of(int size) { return (size_t)size * (size_t)db_neighbors_lines(size); }
 
+/* Size of the segment, bytes: the lines, then a word per process for its cache. */
 static size_t size_of_memory(int size) {
     return lines_of(size) * sizeof(struct db_mailbox) + (size_t)size * sizeof(int64_t);
 }

@@ -46,9 +46,9 @@ extern const struct db_slack_type db_slack_fixed;
 /* Registry (registry.h) of the controllers that can be chosen by name; the first is the default. */
 extern const void *const db_slack_types[];
 
-/* Number of calls that determine the slack, and of those in a burst of misses. Choice: a lag of 1 in 100 calls is in
- * the window some 5 times; half and twice: not measured. Bins: 16 for each power of two up to 2^31 ns, fewer below 16
- * ns (slack_auto.c). */
+/* Of slack_auto.c: number of calls that determine the slack (the window), and in a burst of misses; number of bins of
+ * the histogram: 16 for each power of two up to 2^31 ns, fewer below 16 ns. Chosen by hand: a lag of 1 in 100 calls is
+ * in the window some 5 times. Half and twice the values are not measured. */
 #define DB_SLACK_WINDOW 512
 #define DB_SLACK_RECENT 16
 #define DB_SLACK_BINS 448

@@ -29,8 +29,8 @@ struct db_branch db_branch_of(int index, int size, const int64_t *caches) {
     int groups = 0;
     int members = 0;
     for (int i = 0; i < size; ++i) {
-        int parent = 0;
-        int child = 0;
+        int parent = 0; /* 1 if process i is the parent of this process in one of the two trees */
+        int child = 0;  /* 1 if it is a child */
         if (is_first_of_cache(i, caches)) {
             parent |= first && is_parent(groups, group);
             child |= first && is_parent(group, groups);
