@@ -85,6 +85,7 @@ class Located:
         links_steady: whether links can be named.
         node_power: share of nodes that would have been named, had they been PLANTED times slower.
         link_power: likewise of links.
+        link_suspicion: share of links that would have been suspected.
         values: per pair, the most of any.
         false_alarm: probability that a sound machine has any accusation, at most.
         deviations: log times against peers, shape (n, n), from row to column; NaN where not measured.
@@ -100,6 +101,7 @@ class Located:
     links_steady: bool
     node_power: float
     link_power: float
+    link_suspicion: float
     values: int
     false_alarm: float
     deviations: Floats
@@ -193,9 +195,9 @@ class Against:
 
 def against_rows(times: Floats, peers: Ints) -> tuple[Floats, Floats]:
     """Each row against the median of its peers' rows, and the scatter of these."""
-    others = times[peers]
-    expected = middle(others, axis=1)
-    return times - expected, MAD_SIGMA * middle(np.abs(others - expected[:, np.newaxis]), axis=1)
+    of_peers = times[peers]
+    expected = middle(of_peers, axis=1)
+    return times - expected, MAD_SIGMA * middle(np.abs(of_peers - expected[:, np.newaxis]), axis=1)
 
 
 def slowness(deviations: Floats) -> Floats:
@@ -319,7 +321,7 @@ class LinkScores:
             combined: the middle times against peers.
             peers: of each node.
             judged: links that no slow node explains, shape (n, n); of undirected links, the upper triangle.
-            directed: whether the two directions of a pair are told apart.
+            directed: whether the two directions of a pair have values of their own.
             level: probability of a false alarm.
         """
         links = max(1, count(judged))
@@ -352,7 +354,7 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
     Args:
         times: log times, shape (values, n, n), from row to column; NaN where not measured. Values of the same pair are
             those of several sizes, launches or repetitions. Undirected times are symmetric.
-        directed: whether the two directions of a pair are told apart.
+        directed: whether the two directions of a pair have values of their own.
         level: probability of a false alarm in a sound machine, at most.
     """
     times = times - np.nanmedian(times, axis=(1, 2), keepdims=True)
@@ -376,11 +378,12 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
     confirmed = beyond & links.confirmed(links.slow, link_level)
     unjudged = count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
     links_steady = count(beyond) <= MOST_LINKS * nodes and unjudged <= MOST_UNJUDGED
-    would = (links.deviation + math.log(PLANTED) > links.limit) & links.confirmed(links.would_slow, link_level)
+    suspected = links.deviation + math.log(PLANTED) > links.limit
+    would = suspected & links.confirmed(links.would_slow, link_level)
     node_would = np.logical_or.reduce([each.would for each in scores.values()])
     sound = judged & ~confirmed
     return Located(
-        faults=(*faults, *(link_faults(links, confirmed) if links_steady else ())),
+        faults=(*faults, *(link_faults(links, confirmed, directed) if links_steady else ())),
         suspect_nodes=count(suspects),
         suspect_links=count(beyond),
         links=count(judged),
@@ -390,6 +393,7 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
         links_steady=links_steady,
         node_power=count(node_would & ~named) / max(1, count(~named)) if steady else 0.0,
         link_power=count(would & sound) / max(1, count(sound)) if links_steady else 0.0,
+        link_suspicion=count(suspected & sound) / max(1, count(sound)),
         values=int(links.values.max(initial=0)),
         false_alarm=level,
         deviations=np.fmax(against.sender, against.receiver),
@@ -454,7 +458,7 @@ def leaves(suspects: Ints, peers: Ints) -> list[list[int]]:
     return groups
 
 
-def link_faults(links: LinkScores, confirmed: Flags) -> list[Fault]:
+def link_faults(links: LinkScores, confirmed: Flags, directed: bool) -> list[Fault]:
     """The slow links, the slowest first; the two directions of a link are a single fault if both are slow."""
     faults = []
     for a, b in np.argwhere(confirmed):
@@ -464,5 +468,7 @@ def link_faults(links: LinkScores, confirmed: Flags) -> list[Fault]:
         deviation = max(links.deviation[way] for way in ways)
         slow, values = (sum(int(counts[way]) for way in ways) for counts in (links.slow, links.values))
         chance = max(float(links.chance[links.values[way], links.slow[way]]) for way in ways)
-        faults.append(Fault("link", (int(a), int(b)), len(ways) % 2, math.exp(deviation), slow, values, chance))
+        faults.append(
+            Fault("link", (int(a), int(b)), int(directed and len(ways) == 1), math.exp(deviation), slow, values, chance)
+        )
     return sorted(faults, key=lambda fault: -fault.ratio)
