@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from downbeat.statistics.faults import Located, locate, shuffled_chance
 from downbeat.tables import Floats
-from machines import Machine, shuffled, slow_link, slow_node
 
-RUNS = 20  # the full counts are in benchmarks/located.py
+from tests.statistics.machines import Machine, shuffled, slow_link, slow_node
+
+RUNS = 20  # the full counts are in tests/statistics/faults.py
 NODE, A, B = 23, 5, 40
 
 

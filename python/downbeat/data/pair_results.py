@@ -52,8 +52,8 @@ def pairs_in(results: Results) -> list[PairTimes]:
         measured = {pair_of[run] for run in chosen.run}
         tried = {pair_of[run] for run in silent if results.runs[run].tool == tool and settings[run] == setting}
         failed = tuple(sorted((index[pair[0]], index[pair[1]]) for pair in tried - measured if pair))
-        for label, part in ranges_of(chosen, KINDS[kind].is_time):
-            table = table_of(part, [tuple(index[name] for name in pair) for pair in pair_of], KINDS[kind].is_time)
+        for label, in_range in ranges_of(chosen, KINDS[kind].is_time):
+            table = table_of(in_range, [tuple(index[name] for name in pair) for pair in pair_of], KINDS[kind].is_time)
             words = f"{operation}{f' with {setting}' if setting else ''}{f', {label}' if label else ''}"
             tables.append(PairTimes(words, names, table, not KINDS[kind].is_time, failed))
     return tables

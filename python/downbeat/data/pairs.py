@@ -60,8 +60,8 @@ class PairTimes:
         matrix = frame.groupby(["size", "launch", "repetition"]).ngroup().to_numpy()
         times = np.full((int(matrix.max(initial=-1)) + 1, nodes, nodes), np.nan)
         times[matrix, sender, receiver] = np.log(pairs.value)
-        both = pairs.direction == BOTH
-        times[matrix[both], receiver[both], sender[both]] = np.log(pairs.value[both])
+        undirected = pairs.direction == BOTH
+        times[matrix[undirected], receiver[undirected], sender[undirected]] = np.log(pairs.value[undirected])
         return times
 
     def printed(self) -> Floats:

@@ -138,11 +138,11 @@ class AllSlower(Fact):
 
 @dataclass(frozen=True)
 class Outlier:
-    """A rank beyond the others: its value and their median."""
+    """A rank beyond the others: its value and the median of all."""
 
     rank: str
     value: float
-    others: float
+    median: float
 
 
 @dataclass(frozen=True)

@@ -51,14 +51,14 @@ class Findings:
         times: of its pairs.
         located: faults, with indices of nodes.
         accused: facts on slow nodes and links, nodes first.
-        others: facts on the machine, and power.
+        remarks: facts on the machine, and power.
         deviations: log times against peers, or against the baseline; shape (n, n).
     """
 
     times: PairTimes
     located: Located
     accused: tuple[Fact, ...]
-    others: tuple[Fact, ...]
+    remarks: tuple[Fact, ...]
     deviations: Floats
 
     @property
@@ -116,17 +116,17 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
     accused: list[Fact] = [SlowNode(times.setting, since, each, nodes) for each in slow if each.counted == "pairs"]
     slow_links = tuple(each for each in slow if each.counted == "values")
     accused += [SlowLinks(times.setting, since, slow_links, links)] if slow_links else []
-    others: list[Fact] = []
+    remarks: list[Fact] = []
     if not located.steady:
-        others.append(not_steady(times, located))
+        remarks.append(not_steady(times, located))
     elif not accused:
         pairs = int(np.count_nonzero(~np.isnan(printed)) // (1 if times.directed else 2))
-        others.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
+        remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
     if located.links_steady and located.link_power == 0:
-        others.append(SingleValues(times.setting, located.values))
+        remarks.append(SingleValues(times.setting, located.values))
     if earlier and max(shift, -shift) > math.log(LEAST_SHIFT):
-        others.append(AllSlower(times.setting, since, math.exp(shift)))
-    return Findings(times, located, tuple(accused), tuple(others), np.fmax(against.sender, against.receiver))
+        remarks.append(AllSlower(times.setting, since, math.exp(shift)))
+    return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(against.sender, against.receiver))
 
 
 def check_nodes(times: PairTimes) -> None:

@@ -60,25 +60,30 @@ def find_live(measured: PairFile) -> Findings:
     slow_nodes = with_leaves(slow_nodes, measured, times.printed())
     accused: list[Fact] = [SlowNode("", "", each, of_nodes) for each in slow_nodes]
     accused += [SlowLinks("", "", slow_links, of_links)] if slow_links else []
-    others: list[Fact] = []
+    remarks: list[Fact] = []
     if not steady:
         suspects = (0 if nodes_steady else len(single), 0 if links <= MOST_LINKS * nodes else links)
-        others.append(NotSteady("", nodes, suspects[0], located.links, suspects[1], 0.0, 0.0, 0.0, bool(accused)))
+        remarks.append(NotSteady("", nodes, suspects[0], located.links, suspects[1], 0.0, 0.0, 0.0, bool(accused)))
     elif not accused:
         pairs = int(np.count_nonzero(~np.isnan(times.printed())) // 2)
-        others.append(NothingSlow("", "", nodes, pairs, located.values, of_nodes, of_links))
-    others += rank_checks(measured)
+        remarks.append(NothingSlow("", "", nodes, pairs, located.values, of_nodes, of_links))
+    remarks += rank_checks(measured)
     located = dataclasses.replace(
-        located, nodes_steady=nodes_steady, links_steady=steady, restless=0.0, node_power=of_nodes.power
+        located,
+        nodes_steady=nodes_steady,
+        links_steady=steady,
+        restless=0.0,
+        node_power=of_nodes.power,
+        link_power=of_links.power,
     )
-    return dataclasses.replace(findings, located=located, accused=tuple(accused), others=tuple(others))
+    return dataclasses.replace(findings, located=located, accused=tuple(accused), remarks=tuple(remarks))
 
 
 def rounds_of(looks: Looks, suspect: int, passed: int) -> tuple[Rounds, Looks]:
     """The looks at a suspect with the log times of the controls after each; and these looks, the suspect's alone."""
     rows = looks[np.flatnonzero((looks.suspect == suspect) & (looks.passed == passed))]
     first = np.flatnonzero(rows.role == SUSPECT)
-    ends = [*first[1:], len(rows)]
+    ends = np.append(first, len(rows))[1:]
     controls = np.full((len(first), 2), np.nan)
     for number, (begin, end) in enumerate(zip(first, ends, strict=True)):
         beside = [row for row in range(begin + 1, end) if rows.role[row] == CONTROL and rows.both[row] > 0][:2]

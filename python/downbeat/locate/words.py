@@ -63,8 +63,8 @@ def name_of(slow: Slowness) -> str:
 
 def numbers_of(slow: Slowness) -> str:
     """The values of a node or link, and those of its peers."""
-    own = amount(slow.value, slow.is_rate)
-    return f"{own}, {'their' if len(slow.ends) > 2 else 'its'} peers {amount(slow.peers, slow.is_rate)}"
+    value = amount(slow.value, slow.is_rate)
+    return f"{value}, {'their' if len(slow.ends) > 2 else 'its'} peers {amount(slow.peers, slow.is_rate)}"
 
 
 def certainty_text(certainty: Certainty) -> str:
@@ -163,5 +163,5 @@ def _(fact: RankChecks) -> str:
     def value(number: float) -> str:
         return {"s": short_time(abs(number)), "1": f"{number * 1e6:.3g} ppm"}.get(fact.unit, f"{number:.3g} per s")
 
-    ranks = listed(f"{each.rank} {value(each.value)} (others {value(each.others)})" for each in fact.ranks)
+    ranks = listed(f"{each.rank} {value(each.value)} (median {value(each.median)})" for each in fact.ranks)
     return f"By themselves: {QUANTITIES[fact.quantity]} {ranks}."

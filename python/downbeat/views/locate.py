@@ -40,23 +40,23 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
     """
     accused = [fact for each in findings for fact in each.accused]
     accused.sort(key=lambda fact: isinstance(fact, SlowLinks))
-    others = [*(fact for each in findings for fact in each.others), *failed_pairs(each.times for each in findings)]
+    remarks = [*(fact for each in findings for fact in each.remarks), *failed_pairs(each.times for each in findings)]
     frame = summary(findings)
     blocks: list[Block] = [Line(fact, "answer") for fact in accused]
     blocks += [
         Line(fact, "warning" if isinstance(fact, FailedPairs | NotSteady) else "text" if accused else "answer")
-        for fact in others
+        for fact in remarks
     ]
     if len(findings) > 1:
         blocks.append(Table("Settings", frame, FIELDS, depth=Depth.TEXT))
     blocks.append(Heading("Pairs", depth=Depth.PAGE))
-    slow = slowest(findings)
-    if len(slow):
-        blocks.append(Table("The slowest pairs", slow, depth=Depth.PAGE))
     if depth >= Depth.PAGE:
         from downbeat.locate.pictures import heat_map
 
         blocks += [heat_map(each) for each in findings]
+    slow = slowest(findings)
+    if len(slow):
+        blocks.append(Table("The slowest pairs", slow, depth=Depth.PAGE))
     record: dict[str, object] = {
         "schema_version": SCHEMA_VERSION,
         "settings": table_rows(frame.drop(columns="power")),

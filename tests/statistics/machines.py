@@ -8,6 +8,7 @@ import numpy as np
 from downbeat.tables import Floats
 
 LEAF = 16  # nodes
+KINDS = ("flat", "jobs", "tiers", "far")
 FARTHER = 1.35  # time between leaves over that within a leaf
 
 
