@@ -154,6 +154,22 @@ def test_a_live_file_of_a_sound_machine(tmp_path: Path) -> None:
     assert sound["of_links"]["power"] > 0.9
 
 
+def test_a_live_file_with_a_slow_leaf(tmp_path: Path) -> None:
+    base = times(nodes=32, noise=0.0, outliers=0.0, values=1)
+    for node in range(9):
+        base = slow_node(base, node, 2.0)
+    record = located(write_pairs(tmp_path / "pairs.nc", Bench(base[0], np.random.default_rng(5)).run()))
+    (slow,) = facts(record, "slow_node")
+    assert slow["node"]["ends"] == names_of(9)
+
+
+def test_a_live_file_of_a_noisy_machine(tmp_path: Path) -> None:
+    base = times(nodes=16, noise=0.0, outliers=0.0, values=1)[0]
+    record = located(write_pairs(tmp_path / "pairs.nc", Bench(base, np.random.default_rng(6), noise=0.3).run()))
+    assert not facts(record, "slow_node") + facts(record, "slow_links")
+    assert facts(record, "not_steady")[0]["restless"] > 0.5
+
+
 def test_fresh_rounds_rarely_confirm_sound_suspects() -> None:
     random = np.random.default_rng(4)
     suspects = [Rounds(random.normal(size=10), random.normal(size=(10, 2))) for _ in range(5000)]

@@ -124,6 +124,8 @@ def find_all(paths: list[Path], baseline: Path | None) -> list[Findings]:
     from downbeat.locate.findings import find
     from downbeat.locate.live import find_live
 
+    if baseline and not baseline.exists():
+        raise UsageError(f"'{baseline}' does not exist; give earlier logs or an earlier file as --baseline")
     live = [path for path in paths if is_pair_file(path)]
     if live and (len(paths) > 1 or (baseline and not is_pair_file(baseline))):
         raise UsageError(f"'{live[0]}' is of downbeat-bench pairs, which is compared with another such file alone")

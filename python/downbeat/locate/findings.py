@@ -27,6 +27,7 @@ from downbeat.statistics.faults import (
     FACTOR,
     FALSE_ALARM,
     FEWEST_NODES,
+    MOST_LINKS,
     MOST_RESTLESS,
     MOST_UNJUDGED,
     PLANTED,
@@ -118,7 +119,7 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
     accused += [SlowLinks(times.setting, since, slow_links, links)] if slow_links else []
     remarks: list[Fact] = []
     if not located.steady:
-        remarks.append(not_steady(times, located))
+        remarks.append(not_steady(times, located, bool(accused)))
     elif not accused:
         pairs = int(np.count_nonzero(~np.isnan(printed)) // (1 if times.directed else 2))
         remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
@@ -186,9 +187,9 @@ def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) 
     )
 
 
-def not_steady(times: PairTimes, located: Located) -> NotSteady:
-    """The reasons for which the machine is not steady."""
-    few_links = located.links_steady or located.unjudged > MOST_UNJUDGED
+def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
+    """The reasons for which the machine is not steady; `named`: whether a node or link is named nevertheless."""
+    few_links = located.suspect_links <= MOST_LINKS * len(times.names)
     return NotSteady(
         setting=times.setting,
         nodes=len(times.names),
@@ -198,7 +199,7 @@ def not_steady(times: PairTimes, located: Located) -> NotSteady:
         restless=located.restless if located.restless > MOST_RESTLESS else 0.0,
         unjudged=located.unjudged if located.unjudged > MOST_UNJUDGED else 0.0,
         spread=SPREAD,
-        named=bool(located.faults),
+        named=named,
     )
 
 

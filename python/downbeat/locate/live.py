@@ -8,14 +8,18 @@ import math
 import numpy as np
 
 from downbeat.data.pair_file import CONTROL, FRESH, SUSPECT, Looks, PairFile, RankStates
-from downbeat.locate.facts import Certainty, NothingSlow, NotSteady, Outlier, RankChecks, SlowLinks, Slowness, SlowNode
-from downbeat.locate.findings import Findings, check_nodes, find_in
+from downbeat.data.pairs import PairTimes
+from downbeat.locate.facts import Certainty, NothingSlow, Outlier, RankChecks, SlowLinks, Slowness, SlowNode
+from downbeat.locate.findings import Findings, check_nodes, find_in, not_steady
 from downbeat.output.facts import Fact
 from downbeat.statistics.faults import (
     FALSE_ALARM,
+    LEAF_SUSPECTS,
     MOST_LINKS,
     MOST_SUSPECTS,
+    MOST_UNJUDGED,
     PLANTED,
+    Located,
     leaves,
     node_threshold,
     peers_of,
@@ -36,47 +40,57 @@ def find_live(measured: PairFile) -> Findings:
     times = measured.tournament()
     check_nodes(times)
     findings = find_in(times, FALSE_ALARM, None, "")
-    located = findings.located
-    nodes = len(measured.names)
-    single = [suspect for suspect in measured.suspects if len(suspect) == 1]
+    printed, nodes = times.printed(), len(measured.names)
+    single = [suspect[0] for suspect in measured.suspects if len(suspect) == 1]
     links = max(len(measured.suspects), measured.suspects_found) - len(single)
-    nodes_steady = len(single) <= max(1.0, MOST_SUSPECTS * nodes)
-    steady = nodes_steady and links <= MOST_LINKS * nodes
-    rounds = [rounds_of(measured.looks, number, FRESH) for number in range(len(measured.suspects))]
-    sound = confirmed([each for each, _ in rounds])
-    slow = [
-        slowness(measured, suspect, *each)
-        for suspect, each, flag in zip(measured.suspects, rounds, sound, strict=True)
-        if flag
-    ]
-    noise, spread = noise_of(times.log_times()), located.deviations
-    known = spread[~np.isnan(spread)]
-    of_nodes, of_links = (
-        Certainty(FALSE_ALARM, PLANTED, power * confirming_power(noise, known, count))
-        for power, count in ((located.node_power, NODE_ROUNDS), (located.link_suspicion, LINK_ROUNDS))
-    )
-    slow_nodes = [each for each in slow if len(each.ends) == 1] if nodes_steady else []
-    slow_links = tuple(each for each in slow if len(each.ends) == 2) if steady else ()
-    slow_nodes = with_leaves(slow_nodes, measured, times.printed())
-    accused: list[Fact] = [SlowNode("", "", each, of_nodes) for each in slow_nodes]
+    groups = leaves(np.array(single, dtype=np.int64), peers_of(printed))
+    in_leaves = {measured.names[node] for group in groups for node in group}
+    nodes_steady = len(single) - len(in_leaves) <= max(1.0, MOST_SUSPECTS * nodes)
+    links_steady = nodes_steady and links <= MOST_LINKS * nodes
+    slow = confirmed_suspects(measured)
+    slow_nodes = [each for each in slow if len(each.ends) == 1 and (nodes_steady or each.ends[0] in in_leaves)]
+    slow_links = tuple(each for each in slow if len(each.ends) == 2 and links_steady)
+    powers = live_powers(times, findings.located)
+    of_nodes, of_links = (Certainty(FALSE_ALARM, PLANTED, power) for power in powers)
+    leaves_and_nodes = with_leaves(slow_nodes, [[measured.names[node] for node in group] for group in groups])
+    accused: list[Fact] = [SlowNode("", "", each, of_nodes) for each in leaves_and_nodes]
     accused += [SlowLinks("", "", slow_links, of_links)] if slow_links else []
+    located = dataclasses.replace(
+        findings.located,
+        suspect_nodes=len(single),
+        suspect_links=links,
+        nodes_steady=nodes_steady,
+        links_steady=links_steady and findings.located.unjudged <= MOST_UNJUDGED,
+        node_power=powers[0],
+        link_power=powers[1],
+    )
     remarks: list[Fact] = []
-    if not steady:
-        suspects = (0 if nodes_steady else len(single), 0 if links <= MOST_LINKS * nodes else links)
-        remarks.append(NotSteady("", nodes, suspects[0], located.links, suspects[1], 0.0, 0.0, 0.0, bool(accused)))
+    if not located.steady:
+        remarks.append(not_steady(times, located, bool(accused)))
     elif not accused:
-        pairs = int(np.count_nonzero(~np.isnan(times.printed())) // 2)
+        pairs = int(np.count_nonzero(~np.isnan(printed)) // 2)
         remarks.append(NothingSlow("", "", nodes, pairs, located.values, of_nodes, of_links))
     remarks += rank_checks(measured)
-    located = dataclasses.replace(
-        located,
-        nodes_steady=nodes_steady,
-        links_steady=steady,
-        restless=0.0,
-        node_power=of_nodes.power,
-        link_power=of_links.power,
-    )
     return dataclasses.replace(findings, located=located, accused=tuple(accused), remarks=tuple(remarks))
+
+
+def confirmed_suspects(measured: PairFile) -> list[Slowness]:
+    """The suspects that fresh rounds confirm, with their times."""
+    rounds = [rounds_of(measured.looks, number, FRESH) for number in range(len(measured.suspects))]
+    flags = confirmed([each for each, _ in rounds])
+    return [
+        slowness(measured, suspect, *each)
+        for suspect, each, flag in zip(measured.suspects, rounds, flags, strict=True)
+        if flag
+    ]
+
+
+def live_powers(times: PairTimes, located: Located) -> tuple[float, float]:
+    """The shares of nodes and of links that would be suspected and confirmed, were they PLANTED times slower."""
+    noise = noise_of(times.log_times())
+    spread = located.deviations[~np.isnan(located.deviations)]
+    of_nodes, of_links = (confirming_power(noise, spread, rounds) for rounds in (NODE_ROUNDS, LINK_ROUNDS))
+    return located.node_power * of_nodes, located.link_suspicion * of_links
 
 
 def rounds_of(looks: Looks, suspect: int, passed: int) -> tuple[Rounds, Looks]:
@@ -121,17 +135,17 @@ def slowness(measured: PairFile, suspect: tuple[int, ...], rounds: Rounds, looks
     )
 
 
-def with_leaves(nodes: list[Slowness], measured: PairFile, printed: Floats) -> list[Slowness]:
-    """Slow nodes, those of a leaf as one if there are many."""
-    index = {name: number for number, name in enumerate(measured.names)}
-    by_index = {index[each.ends[0]]: each for each in nodes}
-    groups = leaves(np.array(list(by_index), dtype=np.int64), peers_of(printed))
-    merged = []
+def with_leaves(nodes: list[Slowness], groups: list[list[str]]) -> list[Slowness]:
+    """Slow nodes, those of a group of names as a leaf; leaves first."""
+    alone, merged = {each.ends[0]: each for each in nodes}, []
     for group in groups:
-        members = [by_index.pop(node) for node in group]
-        middle = sorted(members, key=lambda each: each.ratio)[len(members) // 2]
-        merged.append(dataclasses.replace(middle, ends=tuple(each.ends[0] for each in members)))
-    return merged + sorted(by_index.values(), key=lambda each: -each.ratio)
+        members = [alone.pop(name) for name in group if name in alone]
+        if len(members) > LEAF_SUSPECTS:
+            middle = sorted(members, key=lambda each: each.ratio)[len(members) // 2]
+            merged.append(dataclasses.replace(middle, ends=tuple(each.ends[0] for each in members)))
+        else:
+            alone |= {each.ends[0]: each for each in members}
+    return merged + sorted(alone.values(), key=lambda each: -each.ratio)
 
 
 def noise_of(logs: Floats) -> Floats:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.locate import words as words  # the wordings of facts
-from downbeat.locate.facts import FailedPairs, NotSteady, SlowLinks
+from downbeat.locate.facts import FailedPairs, NothingSlow, NotSteady, SlowLinks
 from downbeat.locate.findings import Findings, failed_pairs
-from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Table, View
+from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Role, Table, View
+from downbeat.output.facts import Fact
 from downbeat.output.fields import Field
 from downbeat.output.records import table_rows
 from downbeat.statistics.faults import FACTOR
@@ -43,10 +44,7 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
     remarks = [*(fact for each in findings for fact in each.remarks), *failed_pairs(each.times for each in findings)]
     frame = summary(findings)
     blocks: list[Block] = [Line(fact, "answer") for fact in accused]
-    blocks += [
-        Line(fact, "warning" if isinstance(fact, FailedPairs | NotSteady) else "text" if accused else "answer")
-        for fact in remarks
-    ]
+    blocks += [Line(fact, role_of(fact, bool(accused))) for fact in remarks]
     if len(findings) > 1:
         blocks.append(Table("Settings", frame, FIELDS, depth=Depth.TEXT))
     blocks.append(Heading("Pairs", depth=Depth.PAGE))
@@ -63,6 +61,15 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
         "slowest_pairs": table_rows(slow),
     }
     return View("Slow nodes and links", tuple(blocks), record=record)
+
+
+def role_of(fact: Fact, accused: bool) -> Role:
+    """The role of a fact that accuses nobody; `accused`: whether there are accusations."""
+    if isinstance(fact, FailedPairs):
+        return "warning"
+    if accused or not isinstance(fact, NothingSlow | NotSteady):
+        return "warning" if isinstance(fact, NotSteady) else "text"
+    return "answer"
 
 
 def summary(findings: Sequence[Findings]) -> pd.DataFrame:
