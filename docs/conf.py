@@ -33,6 +33,7 @@ SECTIONS = {
         "Unmodified programs": "unmodified-programs",
         "Arrivals": "arrivals",
         "Traces and stamps on one axis": "align",
+        "The slow node or link": "locate",
         "Fortran, Python, Julia, Rust": "languages",
         "On a cluster": "clusters",
         "A cluster on one machine": "simulation",

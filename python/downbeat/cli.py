@@ -8,8 +8,8 @@ from typing import NoReturn, cast
 
 import typer
 
-from downbeat.commands import align, doctor, export, installation, report, reproduce, run, trace
-from downbeat.commands.help import HelpCommand, HelpGroup, PassingCommand, usage_line, with_suggestion
+from downbeat.commands import align, doctor, export, installation, locate, report, reproduce, run, trace
+from downbeat.commands.help import HelpCommand, HelpGroup, LaunchingCommand, PassingCommand, usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.streams import shown
 from downbeat.text import one_line
@@ -37,6 +37,7 @@ app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False}
     trace.trace
 )  # the launcher has options, too
 app.command(cls=HelpCommand)(trace.arrivals)
+app.command(cls=LaunchingCommand)(locate.locate)
 app.command(cls=HelpCommand)(align.align)
 app.command(cls=HelpCommand)(export.export)
 app.command(cls=HelpCommand)(reproduce.reproduce)

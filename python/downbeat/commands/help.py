@@ -37,6 +37,7 @@ EXAMPLES = {
         "downbeat trace --harmonize -o osu mpirun -n 2 ./osu_allreduce",
     ),
     "arrivals": ("downbeat arrivals trace", "downbeat arrivals trace -o arrivals.html --baseline results"),
+    "locate": ("downbeat locate logs -o pairs.html", "downbeat locate -- srun -N 64"),
     "align": ("downbeat align rank*.json.gz -o merged.json.gz", "downbeat align rank*.json.gz --page late.html"),
     "export": (
         "downbeat export results --to csv",
@@ -129,9 +130,17 @@ class PassingCommand(HelpCommand):
         ctx.meta[PASSED], ctx.meta[WORDS] = args[end + 1 :], args[:end]
         return super().parse_args(ctx, args[:end])
 
+    after_dashes = "BENCH_OPTIONS"
+
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The usage line, with the options of downbeat-bench."""
-        return [*super().collect_usage_pieces(ctx), "[-- BENCH_OPTIONS]"]
+        """The usage line, with the words after `--`."""
+        return [*super().collect_usage_pieces(ctx), f"[-- {self.after_dashes}]"]
+
+
+class LaunchingCommand(PassingCommand):
+    """A command with a launcher after `--`."""
+
+    after_dashes = "LAUNCHER"
 
 
 LIST = "; choose one of "

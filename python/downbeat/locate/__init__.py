@@ -1,0 +1,1 @@
+"""The slow node or link of a machine, from times of pairs."""

@@ -1,0 +1,218 @@
+"""Findings: the slow nodes and links of each setting as facts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from downbeat.data.pairs import PairTimes
+from downbeat.errors import UsageError
+from downbeat.locate.facts import (
+    AllSlower,
+    Certainty,
+    FailedPairs,
+    NothingSlow,
+    NotSteady,
+    SingleValues,
+    SlowLinks,
+    Slowness,
+    SlowNode,
+)
+from downbeat.output.facts import Fact
+from downbeat.statistics.faults import (
+    FACTOR,
+    FALSE_ALARM,
+    FEWEST_NODES,
+    MOST_LINKS,
+    MOST_RESTLESS,
+    MOST_UNJUDGED,
+    PLANTED,
+    SPREAD,
+    Against,
+    Fault,
+    Located,
+    locate,
+    peers_of,
+)
+from downbeat.tables import Floats
+
+LEAST_SHIFT = 1.02  # of all pairs against a baseline, that is mentioned
+MANY_FAILED = 3  # failed pairs of a node that are mentioned
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings of a setting.
+
+    Attributes:
+        times: of its pairs.
+        located: faults, with indices of nodes.
+        accused: facts on slow nodes and links, nodes first.
+        remarks: facts on the machine, and power.
+        deviations: log times against peers, or against the baseline; shape (n, n).
+    """
+
+    times: PairTimes
+    located: Located
+    accused: tuple[Fact, ...]
+    remarks: tuple[Fact, ...]
+    deviations: Floats
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether the machine is not steady."""
+        return not self.located.steady
+
+
+def find(settings: Sequence[PairTimes], baseline: Sequence[PairTimes] = (), since: str = "") -> list[Findings]:
+    """The findings of all settings, which share the probability of a false alarm.
+
+    Args:
+        settings: pairs of each.
+        baseline: pairs at an earlier date; faults are then changes since.
+        since: name of the baseline.
+
+    Raises:
+        UsageError: there are too few nodes, or a setting has no baseline.
+    """
+    level = FALSE_ALARM / len(settings)
+    earlier = {each.setting: each for each in baseline}
+    results = []
+    for times in settings:
+        if baseline and times.setting not in earlier:
+            raise UsageError(f"the baseline has no pairs of '{times.setting}'; it has {', '.join(earlier)}")
+        results.append(find_in(times, level, earlier.get(times.setting), since))
+    return results
+
+
+def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: str) -> Findings:
+    """The findings of a setting.
+
+    Args:
+        times: of its pairs.
+        level: probability of a false alarm.
+        earlier: the same setting in the baseline, if there is one.
+        since: name of the baseline.
+    """
+    check_nodes(times)
+    logs, printed = times.log_times(), times.printed()
+    expected = np.full(printed.shape, np.nan)
+    if earlier:
+        before = aligned_to(times.names, earlier)
+        logs, expected = logs - before[0], before[1]
+    logs = logs[~np.isnan(logs).all(axis=(1, 2))]
+    if not len(logs):
+        raise UsageError(f"the baseline has none of the pairs{f' of {times.setting!r}' if times.setting else ''}")
+    located = locate(logs, times.directed, level)
+    against = Against.peers(printed, peers_of(printed), directed=True)
+    if earlier:
+        shift = float(np.nanmedian(printed - expected))
+        against = Against(printed - expected - shift, printed - expected - shift, against.scatter)
+    nodes, links = (Certainty(FALSE_ALARM, PLANTED, power) for power in (located.node_power, located.link_power))
+    slow = [slowness(times, printed, against, fault) for fault in located.faults]
+    accused: list[Fact] = [SlowNode(times.setting, since, each, nodes) for each in slow if each.counted == "pairs"]
+    slow_links = tuple(each for each in slow if each.counted == "values")
+    accused += [SlowLinks(times.setting, since, slow_links, links)] if slow_links else []
+    remarks: list[Fact] = []
+    if not located.steady:
+        remarks.append(not_steady(times, located, bool(accused)))
+    elif not accused:
+        pairs = int(np.count_nonzero(~np.isnan(printed)) // (1 if times.directed else 2))
+        remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
+    if located.links_steady and located.link_power == 0:
+        remarks.append(SingleValues(times.setting, located.values))
+    if earlier and max(shift, -shift) > math.log(LEAST_SHIFT):
+        remarks.append(AllSlower(times.setting, since, math.exp(shift)))
+    return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(against.sender, against.receiver))
+
+
+def check_nodes(times: PairTimes) -> None:
+    """Refuses pairs of too few nodes.
+
+    Raises:
+        UsageError: there are too few.
+    """
+    if len(times.names) < FEWEST_NODES:
+        raise UsageError(
+            f"there are pairs of {len(times.names)} nodes alone ({', '.join(times.names)}); a slow node cannot be told "
+            f"from a slow link with fewer than {FEWEST_NODES}; measure more pairs"
+        )
+
+
+def aligned_to(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats]:
+    """Median log times of a baseline, as measured and as printed, in the order of other names; NaN where missing."""
+    index = {name: number for number, name in enumerate(earlier.names)}
+    rows = np.array([index.get(name, -1) for name in names])
+    pair_known = (rows >= 0) & (rows >= 0)[:, np.newaxis]
+    logs = earlier.log_times()
+    known = ~np.isnan(logs).all(axis=0)
+    medians = np.full(known.shape, np.nan)
+    medians[known] = np.nanmedian(logs[:, known], axis=0)
+    chosen = np.ix_(rows, rows)
+    return np.where(pair_known, medians[chosen], np.nan), np.where(pair_known, earlier.printed()[chosen], np.nan)
+
+
+def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) -> Slowness:
+    """A fault with the values of its slow pairs.
+
+    Args:
+        times: of the setting.
+        printed: median log times of pairs.
+        against: the same against peers.
+        fault: of the setting.
+    """
+    if fault.kind == "link":
+        value, deviation = printed[fault.members], against.link[fault.members]
+    else:
+        rows = list(fault.members)
+        values, deviations = (printed.T, against.receiver.T) if fault.direction == 2 else (printed, against.sender)
+        slow = deviations[rows] > math.log(FACTOR)
+        value = float(np.median(values[rows][slow]))
+        deviation = value - float(np.median((values - deviations)[rows][slow]))
+    sign = -1.0 if times.rate else 1.0
+    return Slowness(
+        ends=tuple(times.names[node] for node in fault.members),
+        direction=fault.direction,
+        value=math.exp(sign * value),
+        peers=math.exp(sign * (value - deviation)),
+        is_rate=times.rate,
+        ratio=math.exp(deviation),
+        slow=fault.slow,
+        of=fault.pairs,
+        counted="values" if fault.kind == "link" else "pairs",
+    )
+
+
+def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
+    """The reasons for which the machine is not steady; `named`: whether a node or link is named nevertheless."""
+    few_links = located.suspect_links <= MOST_LINKS * len(times.names)
+    return NotSteady(
+        setting=times.setting,
+        nodes=len(times.names),
+        suspect_nodes=0 if located.nodes_steady else located.suspect_nodes,
+        links=located.links,
+        suspect_links=0 if few_links else located.suspect_links,
+        restless=located.restless if located.restless > MOST_RESTLESS else 0.0,
+        unjudged=located.unjudged if located.unjudged > MOST_UNJUDGED else 0.0,
+        spread=SPREAD,
+        named=named,
+    )
+
+
+def failed_pairs(settings: Iterable[PairTimes]) -> list[FailedPairs]:
+    """The pairs without values; settings with the same ones together."""
+    groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for times in settings:
+        if times.failed:
+            pairs = tuple((times.names[a], times.names[b]) for a, b in times.failed)
+            groups.setdefault(pairs, []).append(times.setting)
+    facts = []
+    for pairs, names in groups.items():
+        node, count = Counter(node for pair in pairs for node in pair).most_common(1)[0]
+        worst = count >= MANY_FAILED and count > len(pairs) / 3
+        facts.append(FailedPairs(tuple(names), pairs, node if worst else "", count if worst else 0))
+    return facts

@@ -1,0 +1,178 @@
+"""Findings in a file of `downbeat-bench pairs`: suspects of the tournament are named if fresh rounds confirm them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from downbeat.data.pair_file import CONTROL, FRESH, SUSPECT, Looks, PairFile, RankStates
+from downbeat.data.pairs import PairTimes
+from downbeat.locate.facts import Certainty, NothingSlow, Outlier, RankChecks, SlowLinks, Slowness, SlowNode
+from downbeat.locate.findings import Findings, check_nodes, find_in, not_steady
+from downbeat.output.facts import Fact
+from downbeat.statistics.faults import (
+    FALSE_ALARM,
+    LEAF_SUSPECTS,
+    MOST_LINKS,
+    MOST_SUSPECTS,
+    MOST_UNJUDGED,
+    PLANTED,
+    Located,
+    leaves,
+    node_threshold,
+    peers_of,
+    sigma_of,
+)
+from downbeat.statistics.fresh import Rounds, confirmed, confirming_power
+from downbeat.tables import Floats, Ints
+
+NODE_ROUNDS, LINK_ROUNDS = 24, 10  # fresh rounds of a suspect, as downbeat-bench makes them
+DIRECTED = 0.8  # share of the additional time that is in one direction, from which on the direction is named
+# Least distance from the median of the ranks, relative or absolute, beyond which a rank is named by itself.
+LEAST = {"loop_seconds": 0.05, "wake_delay": 1.0, "interruptions_per_s": 1.0}
+LEAST_RATE = 100e-6  # of a clock; crystals are within 50 ppm of each other
+
+
+def find_live(measured: PairFile) -> Findings:
+    """The findings of a file."""
+    times = measured.tournament()
+    check_nodes(times)
+    findings = find_in(times, FALSE_ALARM, None, "")
+    printed, nodes = times.printed(), len(measured.names)
+    single = [suspect[0] for suspect in measured.suspects if len(suspect) == 1]
+    links = max(len(measured.suspects), measured.suspects_found) - len(single)
+    groups = leaves(np.array(single, dtype=np.int64), peers_of(printed))
+    in_leaves = {measured.names[node] for group in groups for node in group}
+    nodes_steady = len(single) - len(in_leaves) <= max(1.0, MOST_SUSPECTS * nodes)
+    links_steady = nodes_steady and links <= MOST_LINKS * nodes
+    slow = confirmed_suspects(measured)
+    slow_nodes = [each for each in slow if len(each.ends) == 1 and (nodes_steady or each.ends[0] in in_leaves)]
+    slow_links = tuple(each for each in slow if len(each.ends) == 2 and links_steady)
+    powers = live_powers(times, findings.located)
+    of_nodes, of_links = (Certainty(FALSE_ALARM, PLANTED, power) for power in powers)
+    leaves_and_nodes = with_leaves(slow_nodes, [[measured.names[node] for node in group] for group in groups])
+    accused: list[Fact] = [SlowNode("", "", each, of_nodes) for each in leaves_and_nodes]
+    accused += [SlowLinks("", "", slow_links, of_links)] if slow_links else []
+    located = dataclasses.replace(
+        findings.located,
+        suspect_nodes=len(single),
+        suspect_links=links,
+        nodes_steady=nodes_steady,
+        links_steady=links_steady and findings.located.unjudged <= MOST_UNJUDGED,
+        node_power=powers[0],
+        link_power=powers[1],
+    )
+    remarks: list[Fact] = []
+    if not located.steady:
+        remarks.append(not_steady(times, located, bool(accused)))
+    elif not accused:
+        pairs = int(np.count_nonzero(~np.isnan(printed)) // 2)
+        remarks.append(NothingSlow("", "", nodes, pairs, located.values, of_nodes, of_links))
+    remarks += rank_checks(measured)
+    return dataclasses.replace(findings, located=located, accused=tuple(accused), remarks=tuple(remarks))
+
+
+def confirmed_suspects(measured: PairFile) -> list[Slowness]:
+    """The suspects that fresh rounds confirm, with their times."""
+    rounds = [rounds_of(measured.looks, number, FRESH) for number in range(len(measured.suspects))]
+    flags = confirmed([each for each, _ in rounds])
+    return [
+        slowness(measured, suspect, *each)
+        for suspect, each, flag in zip(measured.suspects, rounds, flags, strict=True)
+        if flag
+    ]
+
+
+def live_powers(times: PairTimes, located: Located) -> tuple[float, float]:
+    """The shares of nodes and of links that would be suspected and confirmed, were they PLANTED times slower."""
+    noise = noise_of(times.log_times())
+    spread = located.deviations[~np.isnan(located.deviations)]
+    of_nodes, of_links = (confirming_power(noise, spread, rounds) for rounds in (NODE_ROUNDS, LINK_ROUNDS))
+    return located.node_power * of_nodes, located.link_suspicion * of_links
+
+
+def rounds_of(looks: Looks, suspect: int, passed: int) -> tuple[Rounds, Looks]:
+    """The looks at a suspect with the log times of the controls after each; and these looks, the suspect's alone."""
+    rows = looks[np.flatnonzero((looks.suspect == suspect) & (looks.passed == passed))]
+    first = np.flatnonzero(rows.role == SUSPECT)
+    ends = np.append(first, len(rows))[1:]
+    controls = np.full((len(first), 2), np.nan)
+    for number, (begin, end) in enumerate(zip(first, ends, strict=True)):
+        beside = [row for row in range(begin + 1, end) if rows.role[row] == CONTROL and rows.both[row] > 0][:2]
+        controls[number, : len(beside)] = np.log(rows.both[beside])
+    complete = (rows.both[first] > 0) & ~np.isnan(controls).all(axis=1)
+    return Rounds(np.log(rows.both[first][complete]), controls[complete]), rows[first[complete]]
+
+
+def slowness(measured: PairFile, suspect: tuple[int, ...], rounds: Rounds, looks: Looks) -> Slowness:
+    """A confirmed suspect with its times.
+
+    Args:
+        measured: the file.
+        suspect: indices of a node, or of the ends of a link.
+        rounds: the fresh rounds.
+        looks: at the suspect in them.
+    """
+    value, peers = (math.exp(float(np.median(each))) for each in (rounds.times, np.nanmean(rounds.controls, axis=1)))
+    from_first = looks.a == suspect[0]
+    out = np.where(from_first, looks.seconds_ab, looks.seconds_ba)
+    back = np.where(from_first, looks.seconds_ba, looks.seconds_ab)
+    extra = float(np.median(out - back)) / 2  # of a direction beyond the mean
+    more = value - peers
+    direction = 0 if abs(extra) < DIRECTED * more else 1 if extra > 0 else 2
+    return Slowness(
+        ends=tuple(measured.names[end] for end in suspect),
+        direction=direction,
+        value=value,
+        peers=peers,
+        is_rate=False,
+        ratio=math.exp(rounds.ratio),
+        slow=rounds.slower,
+        of=len(rounds.times),
+        counted="rounds",
+    )
+
+
+def with_leaves(nodes: list[Slowness], groups: list[list[str]]) -> list[Slowness]:
+    """Slow nodes, those of a group of names as a leaf; leaves first."""
+    alone, merged = {each.ends[0]: each for each in nodes}, []
+    for group in groups:
+        members = [alone.pop(name) for name in group if name in alone]
+        if len(members) > LEAF_SUSPECTS:
+            middle = sorted(members, key=lambda each: each.ratio)[len(members) // 2]
+            merged.append(dataclasses.replace(middle, ends=tuple(each.ends[0] for each in members)))
+        else:
+            alone |= {each.ends[0]: each for each in members}
+    return merged + sorted(alone.values(), key=lambda each: -each.ratio)
+
+
+def noise_of(logs: Floats) -> Floats:
+    """Deviations of single values from the other value of their pair, on the scale of one value."""
+    if len(logs) < 2:
+        return np.zeros(1)
+    differences = (logs[0] - logs[1]).ravel()
+    known = differences[~np.isnan(differences)]
+    return (known - np.median(known)) / math.sqrt(2) if known.size else np.zeros(1)
+
+
+def rank_checks(measured: PairFile) -> list[Fact]:
+    """Ranks that are beyond the others by themselves: slow, often interrupted, or with a clock off its rate."""
+    facts: list[Fact] = []
+    for column in RankStates.columns():
+        if column.name not in {*LEAST, "clock_rate"}:
+            continue
+        values: Floats = getattr(measured.states, column.name)
+        known = np.flatnonzero(~np.isnan(values))
+        if not known.size:
+            continue
+        middle = float(np.median(values[known]))
+        distance = np.abs(values - middle) if column.name == "clock_rate" else values - middle
+        least = LEAST_RATE if column.name == "clock_rate" else LEAST[column.name] * abs(middle)
+        limit = max(least, node_threshold(len(known), FALSE_ALARM) * sigma_of(values))
+        beyond: Ints = known[distance[known] > limit]
+        ranks = tuple(Outlier(measured.ranks[rank], float(values[rank]), middle) for rank in beyond)
+        if ranks:
+            facts.append(RankChecks(column.name, column.unit, ranks))
+    return facts

@@ -1,0 +1,474 @@
+"""Slow nodes and links among pairwise times, each judged against its peers, with a stated false alarm probability.
+
+Peers of a node are its nearest nodes in the matrix itself, so that a node far from the others is compared with nodes
+that are equally far; no topology is needed. A fault must exceed the robust spread of the machine (Bonferroni over all
+tests), be slower than its peers by FACTOR, and be improbable by chance:
+
+- A node: were the same deviations shuffled over pairs, as in a permutation test, some node would have a mean as large
+  with at most this probability. It is bounded as Hoeffding (1963, Theorem 4) bounds draws without replacement.
+- A link: slow values appear in pairs at the rate of isolated slow values, independent of each other; a link is slow in
+  nearly all of its values. Links of slow nodes are explained by their node.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from downbeat.statistics.distributions import normal_quantile
+from downbeat.tables import Flags, Floats, Ints
+
+PEERS = 6  # choice; 4 and 8 give the same accusations in simulated machines
+FACTOR = 1.2  # smallest slowdown that is named: choice, above the spread of links and nodes of sound machines
+FALSE_ALARM = 0.01
+PLANTED = 1.5  # slowdown for which the power is stated
+MOST_SUSPECTS = 1 / 8  # suspected nodes per node; with more, "the machine is not steady"
+MOST_LINKS = 1 / 2  # suspected links per node, likewise
+FAR = 0.75  # quantile of times that stands for pairs of nodes that are far from each other
+MOST_UNJUDGED = 1 / 4  # share of links whose peers scatter so that PLANTED would not be noticed
+SPREAD = 0.05  # robust standard deviation of the values of a link beyond which it is restless: choice
+MOST_RESTLESS = 1 / 4  # share of links; with more, "the machine is not steady"
+LEAF_SUSPECTS = 8  # more suspects with common peers: their leaf is named
+COMMON_PEERS = PEERS // 2
+FEWEST_NODES = 4  # below, no node has two peers
+PERSISTENT = 0.75  # share of values of a link that are slow
+SLOW_DEVIATION = 3.0  # robust standard deviations beyond which a single value is slow
+MAD_SIGMA = 1.4826  # standard deviation of normal numbers / median absolute deviation
+SMALLEST_SIGMA = 1e-6  # of logarithms; smaller is rounding
+MANY_NODES = 256  # beyond, a median absolute deviation is known well enough
+RUNS = 20_000  # simulated machines for the threshold of robust deviations of nodes
+EXPONENTS = np.geomspace(0.5, 60.0, 24)  # where Chernoff bounds are minimized
+
+Kind = Literal["node", "link", "leaf"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A slow node, link or leaf.
+
+    Attributes:
+        kind: of fault.
+        members: indices of nodes: one, the two ends of a link, or the nodes of a leaf.
+        direction: 0 both or not told apart, 1 from the first member, 2 to the first member.
+        ratio: time over that of its peers.
+        slow: pairs (of a node), or values (of a link), slower than the peers by FACTOR.
+        pairs: of how many.
+        chance: probability of a false alarm as strong or stronger, anywhere in the machine; at most 1.
+    """
+
+    kind: Kind
+    members: tuple[int, ...]
+    direction: int
+    ratio: float
+    slow: int
+    pairs: int
+    chance: float
+
+
+@dataclass(frozen=True)
+class Located:
+    """The faults of a machine, and what would have been found.
+
+    Attributes:
+        faults: nodes and leaves first, the slowest first.
+        suspect_nodes: nodes that were suspected, named or not.
+        suspect_links: suspected links without those of named nodes.
+        links: number of measured links without those of named nodes.
+        unjudged: share of links whose peers scatter too much.
+        restless: share of links whose own values scatter by more than SPREAD against those of peers.
+        nodes_steady: whether nodes can be named.
+        links_steady: whether links can be named.
+        node_power: share of nodes that would have been named, had they been PLANTED times slower.
+        link_power: likewise of links.
+        link_suspicion: share of links that would have been suspected.
+        values: per pair, the most of any.
+        false_alarm: probability that a sound machine has any accusation, at most.
+        deviations: log times against peers, shape (n, n), from row to column; NaN where not measured.
+    """
+
+    faults: tuple[Fault, ...]
+    suspect_nodes: int
+    suspect_links: int
+    links: int
+    unjudged: float
+    restless: float
+    nodes_steady: bool
+    links_steady: bool
+    node_power: float
+    link_power: float
+    link_suspicion: float
+    values: int
+    false_alarm: float
+    deviations: Floats
+
+    @property
+    def steady(self) -> bool:
+        """Whether the times of pairs repeat, and whether few pairs deviate from those of peers."""
+        return self.nodes_steady and self.links_steady and self.restless <= MOST_RESTLESS
+
+
+def quantile(values: Floats, share: float, axis: int) -> Floats:
+    """A quantile without NaN, the lower value; NaN where no value is left."""
+    ordered = np.sort(values, axis=axis)
+    counts = np.count_nonzero(~np.isnan(values), axis=axis, keepdims=True)
+    picked = (share * np.maximum(counts - 1, 0)).astype(np.int64)
+    return np.take_along_axis(ordered, picked, axis=axis).squeeze(axis)
+
+
+def middle(values: Floats, axis: int) -> Floats:
+    """The median without NaN; NaN where no value is left. np.nanmedian takes 20 times as long on many short rows."""
+    ordered = np.sort(values, axis=axis)
+    counts = np.count_nonzero(~np.isnan(values), axis=axis, keepdims=True)
+    low = np.take_along_axis(ordered, np.maximum(counts - 1, 0) // 2, axis=axis)
+    high = np.take_along_axis(ordered, np.maximum(counts // 2, 0).clip(max=values.shape[axis] - 1), axis=axis)
+    return np.asarray((low + high).squeeze(axis) / 2)
+
+
+def count(flags: Flags) -> int:
+    """The number of flags that are set."""
+    return int(np.count_nonzero(flags))
+
+
+def sigma_of(values: Floats) -> float:
+    """A robust standard deviation: scaled median absolute deviation from the median, without NaN."""
+    known = values[~np.isnan(values)]
+    return max(float(MAD_SIGMA * np.median(np.abs(known - np.median(known)))), SMALLEST_SIGMA) if known.size else 1.0
+
+
+@functools.lru_cache
+def node_threshold(nodes: int, level: float) -> float:
+    """The robust deviation that the largest of normal numbers exceeds with a probability, simulated.
+
+    A median absolute deviation of a few numbers is far from their standard deviation; the Bonferroni quantile of a
+    normal distribution would name a node in a tenth of all sound machines of 16.
+    """
+    if nodes > MANY_NODES:
+        return normal_quantile(1 - level / nodes)
+    random = np.random.default_rng(1)
+    largest = []
+    for _ in range(max(1, math.ceil(RUNS * nodes / 2e6))):
+        numbers = random.standard_normal((min(RUNS, max(1, int(2e6) // nodes)), nodes))
+        numbers -= np.median(numbers, axis=1, keepdims=True)
+        largest.append(numbers.max(axis=1) / (MAD_SIGMA * np.median(np.abs(numbers), axis=1)))
+    return float(np.quantile(np.concatenate(largest), 1 - level))
+
+
+def peers_of(times: Floats) -> Ints:
+    """The nearest nodes of each, by the mean time of both directions, shape (n, peers)."""
+    nodes = len(times)
+    near = middle(np.stack([times, times.T]), axis=0)
+    np.fill_diagonal(near, np.nan)
+    return np.argsort(near, axis=1)[:, : max(1, min(PEERS, nodes - 2))]  # NaN comes last
+
+
+@dataclass(frozen=True)
+class Against:
+    """Log times against those of peers, shape (n, n) each.
+
+    Attributes:
+        sender: time from i to j against the times from i's peers to j.
+        receiver: against the times from i to j's peers.
+        scatter: robust standard deviation among these peers.
+    """
+
+    sender: Floats
+    receiver: Floats
+    scatter: Floats
+
+    @classmethod
+    def peers(cls, times: Floats, peers: Ints, directed: bool) -> Against:
+        """Compares each time with those of peers; the time of a node with itself must be NaN."""
+        sender, by_sender = against_rows(times, peers)
+        receiver, by_receiver = against_rows(times.T, peers) if directed else (sender, by_sender)
+        return cls(sender, receiver.T, (by_sender + by_receiver.T) / 2)
+
+    @property
+    def link(self) -> Floats:
+        """Deviation that neither end explains: of times against those of the peers of either end, the smaller."""
+        return np.minimum(self.sender, self.receiver)
+
+
+def against_rows(times: Floats, peers: Ints) -> tuple[Floats, Floats]:
+    """Each row against the median of its peers' rows, and the scatter of these."""
+    of_peers = times[peers]
+    expected = middle(of_peers, axis=1)
+    return times - expected, MAD_SIGMA * middle(np.abs(of_peers - expected[:, np.newaxis]), axis=1)
+
+
+def slowness(deviations: Floats) -> Floats:
+    """Deviations as 0 (as the peers) to 1 (slower by FACTOR or more), so that single pairs cannot accuse a node."""
+    return np.clip(deviations / math.log(FACTOR), 0.0, 1.0)
+
+
+def shuffled_chance(means: Floats, counts: Ints, generating: Floats) -> Floats:
+    """Bounds of the probability that a mean of randomly drawn values is as large; for all nodes together.
+
+    Args:
+        means: of each node, shape (n,).
+        counts: of values of each node, shape (n,).
+        generating: mean of exp(t x) over the drawn values at EXPONENTS, shape (exponents,) or (n, exponents).
+    """
+    exponents = counts[:, np.newaxis] * (np.log(generating) - EXPONENTS * means[:, np.newaxis])
+    return np.asarray(np.minimum(1.0, len(means) * np.exp(np.minimum(exponents.min(axis=1), 0.0))))
+
+
+def generating_sums(slow: Floats) -> Floats:
+    """Sums of exp(t x) over each row at EXPONENTS, without NaN, shape (n, exponents)."""
+    return np.stack([np.nansum(np.exp(t * slow), axis=1) for t in EXPONENTS], axis=1)
+
+
+@dataclass(frozen=True)
+class NodeScores:
+    """Nodes against their peers, in one direction or in both.
+
+    Attributes:
+        score: median deviation of the pairs of each node, shape (n,).
+        beyond: deviation of its slow pairs from pairs of nodes that are far from each other.
+        robust: the score in robust standard deviations over nodes.
+        chance: of a mean as large somewhere, were deviations shuffled over pairs.
+        would: whether each would be suspected and confirmed, were it PLANTED times slower.
+        slow: number of slow pairs.
+        pairs: number of pairs.
+    """
+
+    score: Floats
+    beyond: Floats
+    robust: Floats
+    chance: Floats
+    would: Flags
+    slow: Ints
+    pairs: Ints
+
+    @classmethod
+    def of(cls, times: Floats, deviations: Floats, level: float) -> NodeScores:
+        """Scores of rows.
+
+        Args:
+            times: log times, shape (n, n).
+            deviations: from the times of peers, shape (n, n).
+            level: probability of a false alarm.
+        """
+        nodes, planted = len(deviations), math.log(PLANTED)
+        pairs = np.count_nonzero(~np.isnan(deviations), axis=1)
+        score = np.where(pairs > 0, middle(deviations, axis=1), np.nan)
+        center, sigma, limit = float(np.nanmedian(score)), sigma_of(score), node_threshold(nodes, level)
+        slow, slower = slowness(deviations), slowness(deviations + planted)
+        sums, values, each = generating_sums(slow), max(1, pairs.sum()), np.maximum(pairs, 1)
+        chance = shuffled_chance(np.nansum(slow, axis=1) / each, pairs, sums.sum(axis=0) / values)
+        # A planted fault changes the values of both ends of a pair.
+        changed = (sums.sum(axis=0) + 2 * (generating_sums(slower) - sums)) / values
+        planted_chance = shuffled_chance(np.nansum(slower, axis=1) / each, pairs, changed)
+        beyond = beyond_far(times)
+        would = (np.minimum(score, beyond) + planted >= math.log(FACTOR)) & ((score + planted - center) / sigma > limit)
+        return cls(
+            score=score,
+            beyond=beyond,
+            robust=(score - center) / sigma,
+            chance=chance,
+            would=would & (planted_chance <= level),
+            slow=np.count_nonzero(deviations > math.log(FACTOR), axis=1),
+            pairs=pairs,
+        )
+
+    def suspected(self, level: float) -> Flags:
+        """The nodes that are slow beyond the spread of the machine, whether or not chance could explain them."""
+        limit = node_threshold(len(self.score), level)
+        return np.asarray((np.minimum(self.score, self.beyond) >= math.log(FACTOR)) & (self.robust > limit))
+
+
+def beyond_far(times: Floats) -> Floats:
+    """Deviation of the slower pairs of each node (row) from those of all nodes with the same partners.
+
+    A node without neighbors, the only one of its leaf, is as far from the others as these are from other leaves.
+    """
+    return quantile(times - quantile(times, FAR, axis=0), FAR, axis=1)
+
+
+def chance_of_slow(values: int, rate: float) -> Floats:
+    """Tails of binomial distributions, [number of values, slow ones of them], shape (values + 1, values + 1)."""
+    tails = np.zeros((values + 1, values + 1))
+    for number in range(values + 1):
+        masses = [math.comb(number, k) * rate**k * (1 - rate) ** (number - k) for k in range(number + 1)]
+        tails[number, : number + 1] = np.minimum(np.cumsum(masses[::-1])[::-1], 1.0)
+    return tails
+
+
+@dataclass(frozen=True)
+class LinkScores:
+    """Links against those of the peers of their ends, shape (n, n) each; NaN, 0 or false where none is judged."""
+
+    deviation: Floats
+    limit: Floats  # of the deviation
+    slow: Ints  # values
+    values: Ints
+    would_slow: Ints  # values that would be slow, were the link PLANTED times slower
+    chance: Floats  # by number of values and of slow ones, for all links together
+    spread: Floats  # robust standard deviation of the values of a link
+
+    @classmethod
+    def of(
+        cls, times: Floats, combined: Against, peers: Ints, judged: Flags, directed: bool, level: float
+    ) -> LinkScores:
+        """Scores of links.
+
+        Args:
+            times: log times, shape (values, n, n).
+            combined: the middle times against peers.
+            peers: of each node.
+            judged: links that no slow node explains, shape (n, n); of undirected links, the upper triangle.
+            directed: whether the two directions of a pair have values of their own.
+            level: probability of a false alarm.
+        """
+        links = max(1, count(judged))
+        deviation = np.where(judged, combined.link, np.nan)
+        scatter = np.fmax(combined.scatter, sigma_of(deviation))
+        limit = np.maximum(math.log(FACTOR), normal_quantile(1 - level / links) * scatter)
+        slow, would, values = (np.zeros(judged.shape, dtype=np.int64) for _ in range(3))
+        single = np.full(times.shape, np.nan)
+        for number, each in enumerate(times):
+            against = Against.peers(each, peers, directed)
+            single[number] = np.where(judged, against.link, np.nan)
+            bound = np.maximum(math.log(FACTOR), SLOW_DEVIATION * np.fmax(against.scatter, sigma_of(single[number])))
+            slow += single[number] > bound
+            would += single[number] + math.log(PLANTED) > bound
+            values += ~np.isnan(single[number])
+        isolated = judged & (slow < PERSISTENT * values)
+        rate = (slow[isolated].sum() + 1) / (values[isolated].sum() + 2)
+        chance = np.minimum(1.0, links * chance_of_slow(int(values.max()), float(rate)))
+        spread = MAD_SIGMA * middle(np.abs(single - middle(single, axis=0)), axis=0)
+        return cls(deviation, limit, slow, values, would, chance, spread)
+
+    def confirmed(self, slow: Ints, level: float) -> Flags:
+        """The links with nearly all values slow, more than isolated slow values explain."""
+        return (slow >= PERSISTENT * self.values) & (self.values > 0) & (self.chance[self.values, slow] <= level)
+
+
+def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) -> Located:
+    """Slow nodes and links of a machine.
+
+    Args:
+        times: log times, shape (values, n, n), from row to column; NaN where not measured. Values of the same pair are
+            those of several sizes, launches or repetitions. Undirected times are symmetric.
+        directed: whether the two directions of a pair have values of their own.
+        level: probability of a false alarm in a sound machine, at most.
+    """
+    times = times - np.nanmedian(times, axis=(1, 2), keepdims=True)
+    nodes = times.shape[1]
+    combined = quantile(times, 0.5, axis=0)  # of two values the smaller: an outlier is larger
+    peers = peers_of(combined)
+    against = Against.peers(combined, peers, directed)
+    measured = ~np.isnan(against.link)
+    # Half of the level for nodes, half for links.
+    sides = {1: (combined, against.sender), 2: (combined.T, against.receiver.T)}
+    sides = sides if directed else {0: sides[1]}
+    node_level, link_level = level / 2 / len(sides), level / 2
+    scores = {direction: NodeScores.of(*side, node_level) for direction, side in sides.items()}
+    suspects = np.logical_or.reduce([each.suspected(node_level) for each in scores.values()])
+    faults, named, steady = node_faults(scores, combined, peers, node_level)
+    judged = measured & ~(named[:, np.newaxis] | named)
+    if not directed:
+        judged &= np.triu(np.ones_like(judged), 1)
+    links = LinkScores.of(times, against, peers, judged, directed, link_level)
+    beyond = links.deviation > links.limit
+    confirmed = beyond & links.confirmed(links.slow, link_level)
+    unjudged = count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
+    links_steady = count(beyond) <= MOST_LINKS * nodes and unjudged <= MOST_UNJUDGED
+    suspected = links.deviation + math.log(PLANTED) > links.limit
+    would = suspected & links.confirmed(links.would_slow, link_level)
+    node_would = np.logical_or.reduce([each.would for each in scores.values()])
+    sound = judged & ~confirmed
+    return Located(
+        faults=(*faults, *(link_faults(links, confirmed, directed) if links_steady else ())),
+        suspect_nodes=count(suspects),
+        suspect_links=count(beyond),
+        links=count(judged),
+        unjudged=unjudged,
+        restless=count((links.spread > SPREAD) & sound) / max(1, count(sound)),
+        nodes_steady=steady,
+        links_steady=links_steady,
+        node_power=count(node_would & ~named) / max(1, count(~named)) if steady else 0.0,
+        link_power=count(would & sound) / max(1, count(sound)) if links_steady else 0.0,
+        link_suspicion=count(suspected & sound) / max(1, count(sound)),
+        values=int(links.values.max(initial=0)),
+        false_alarm=level,
+        deviations=np.fmax(against.sender, against.receiver),
+    )
+
+
+def node_faults(
+    scores: Mapping[int, NodeScores], times: Floats, peers: Ints, level: float
+) -> tuple[list[Fault], Flags, bool]:
+    """The slow nodes and leaves, flags of the nodes in them, and whether the machine is steady enough to name nodes.
+
+    Args:
+        scores: by direction.
+        times: log times, their median is 0.
+        peers: of each node.
+        level: probability of a false alarm in each direction.
+    """
+    suspected = {
+        direction: each.suspected(level) & ~far_groups(each.score, times, peers) for direction, each in scores.items()
+    }
+    accused = {direction: suspected[direction] & (each.chance <= level) for direction, each in scores.items()}
+    suspects = np.logical_or.reduce(list(suspected.values()))
+    groups = leaves(np.flatnonzero(suspects), peers)
+    alone = suspects.copy()
+    alone[[node for group in groups for node in group]] = False
+    steady = count(alone) <= max(1.0, MOST_SUSPECTS * len(peers))
+    groups += [[int(node)] for node in np.flatnonzero(alone)] if steady else []
+    faults, named = [], np.zeros(len(peers), dtype=bool)
+    for group in groups:
+        directions = [direction for direction, flags in accused.items() if flags[group].all()]
+        if not directions:
+            continue
+        worst = max((scores[direction] for direction in directions), key=lambda each: each.score[group].mean())
+        ratio = math.exp(float(np.median(worst.score[group])))
+        slow, pairs = int(worst.slow[group].sum()), int(worst.pairs[group].sum())
+        kind: Kind = "leaf" if len(group) > 1 else "node"
+        direction = 0 if len(directions) > 1 else directions[0]
+        faults.append(Fault(kind, tuple(group), direction, ratio, slow, pairs, float(worst.chance[group].max())))
+        named[group] = True
+    return sorted(faults, key=lambda fault: -fault.ratio), named, steady
+
+
+def far_groups(score: Floats, times: Floats, peers: Ints) -> Flags:
+    """Nodes that are quick with another slow node, as in a far leaf: two slow nodes are slow with each other, too."""
+    near = float(np.nanmedian(np.take_along_axis(times, peers, axis=1)))
+    quick = times < near + score[:, np.newaxis] / 2
+    return np.asarray((quick & (score > score[:, np.newaxis] / 2)).any(axis=1))
+
+
+def leaves(suspects: Ints, peers: Ints) -> list[list[int]]:
+    """Groups of more than LEAF_SUSPECTS suspects with common peers, directly or through others."""
+    left, groups = {int(node) for node in suspects}, []
+    near = {node: {node, *map(int, peers[node])} for node in left}
+    while left:
+        group = [left.pop()]
+        for node in group:
+            linked = {other for other in left if len(near[node] & near[other]) >= COMMON_PEERS}
+            left -= linked
+            group += sorted(linked)
+        if len(group) > LEAF_SUSPECTS:
+            groups.append(sorted(group))
+    return groups
+
+
+def link_faults(links: LinkScores, confirmed: Flags, directed: bool) -> list[Fault]:
+    """The slow links, the slowest first; the two directions of a link are a single fault if both are slow."""
+    faults = []
+    for a, b in np.argwhere(confirmed):
+        if confirmed[b, a] and a > b:
+            continue
+        ways = [(a, b), (b, a)] if confirmed[b, a] else [(a, b)]
+        deviation = max(links.deviation[way] for way in ways)
+        slow, values = (sum(int(counts[way]) for way in ways) for counts in (links.slow, links.values))
+        chance = max(float(links.chance[links.values[way], links.slow[way]]) for way in ways)
+        faults.append(
+            Fault("link", (int(a), int(b)), int(directed and len(ways) == 1), math.exp(deviation), slow, values, chance)
+        )
+    return sorted(faults, key=lambda fault: -fault.ratio)

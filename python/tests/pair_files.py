@@ -1,0 +1,83 @@
+"""Logs and files of pairs of simulated machines, as nccl-tests, OSU and downbeat-bench pairs write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+from downbeat.data.pair_file import PairFile, RankStates
+from downbeat.tables import Floats
+from launch_files import ATTRIBUTES, seal
+
+from tests.statistics.benched import names_of
+
+NAMES = 16  # characters
+
+
+def nccl_log(a: str, b: str, gbps: Floats, failed: bool = False) -> str:
+    """A log of sendrecv_perf, a line for each bandwidth, from 32 MiB on."""
+    ranks = "".join(
+        f"#  Rank {rank:2} Group  0 Pid {100 + rank} on {host} device  0 [0000:1b:00] NVIDIA H100\n"
+        for rank, host in enumerate((a, b))
+    )
+    rows = [
+        f"{2 ** (25 + row):12} {2 ** (22 + row):12}    double     sum      -1"
+        + "".join(f" {2 ** (25 + row) / rate / 1e3:9.2f} {rate:7.4f} {rate:7.4f} {wrong}" for wrong in ("0", "N/A"))
+        for row, rate in enumerate(gbps)
+    ]
+    lines = [
+        "# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807",
+        "# Collective test starting: sendrecv_perf",
+        "# nThread 1 nGpus 1 minBytes 33554432 maxBytes 268435456 step: 2(factor) iters: 20 agg iters: 1",
+        "#",
+        f"# Using devices\n{ranks}#",
+        "#   size     count    type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong",
+        "#    (B)  (elements)                           (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)",
+        *([f"{a}: Test NCCL failure common.cu:401 'remote process exited'"] if failed else rows),
+        *([] if failed else ["# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 1", "#"]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def osu_log(seconds: Floats) -> str:
+    """A log of osu_latency, a line for each time, from 64 KiB on."""
+    rows = [f"{2 ** (16 + row):<10}{1e6 * value:20.2f}" for row, value in enumerate(seconds)]
+    return "\n".join(["# OSU MPI Latency Test v7.4", "# Size          Latency (us)", *rows]) + "\n"
+
+
+def write_nccl_logs(directory: Path, times: Floats, failed: tuple[tuple[int, int], ...] = ()) -> Path:
+    """Writes a log for each pair; `times`: log times, shape (values, nodes, nodes), 0 is 10 GB/s."""
+    directory.mkdir()
+    names = names_of(times.shape[1])
+    for a in range(len(names)):
+        for b in range(a + 1, len(names)):
+            text = nccl_log(names[a], names[b], 10 * np.exp(-times[:, a, b]), (a, b) in failed)
+            (directory / f"N2_{names[a]}_{names[b]}.log").write_text(text, encoding="utf-8")
+    return directory
+
+
+def write_pairs(path: Path, content: PairFile) -> Path:
+    """Writes a file of downbeat-bench pairs."""
+    looks = content.looks
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
+        known = {"title": "Pairs", "experiment": "pairs", "suspects_found": content.suspects_found}
+        file.setncatts({**ATTRIBUTES, **known})
+        for name, size in {"pair": len(looks), "rank": len(content.ranks), "name_len": NAMES}.items():
+            file.createDimension(name, size)
+        columns = {"round": "round", "rank_a": "a", "rank_b": "b", "pass": "passed"}
+        columns |= {name: name for name in ("role", "suspect", "alone", "size", "seconds_ab", "seconds_ba")}
+        for name, column in columns.items():
+            kind = "f8" if name.startswith("seconds") else "i1" if name in ("pass", "role", "alone") else "i8"
+            file.createVariable(name, kind, ("pair",))[:] = getattr(looks, column)
+        if content.suspects:
+            file.createDimension("suspected", len(content.suspects))
+            for name, end in {"suspected_a": 0, "suspected_b": 1}.items():
+                members = [(*suspect, -1)[end] for suspect in content.suspects]
+                file.createVariable(name, "i4", ("suspected",))[:] = np.array(members)
+        host = file.createVariable("host", "S1", ("rank", "name_len"))
+        texts = np.array([name.ljust(NAMES, "\0") for name in content.ranks], dtype=f"S{NAMES}")
+        host[:] = texts[:, np.newaxis].view("S1")
+        for each in RankStates.columns():
+            file.createVariable(each.name, "f8", ("rank",))[:] = getattr(content.states, each.name)
+    return seal(path)

@@ -1,0 +1,110 @@
+"""Accusations by `downbeat locate` in sound machines, and planted faults that it finds, against the stated power.
+
+From logs: six values of each pair. Live: what downbeat-bench pairs measures, two passes of a tournament and fresh
+rounds of its suspects. In sound machines links have 3 % spread, values 1 % noise, and 1 % of them are 2 to 8 times
+larger.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from downbeat.locate.facts import NothingSlow, SlowLinks, SlowNode
+from downbeat.locate.live import find_live
+from downbeat.statistics.faults import locate
+from downbeat.tables import Floats
+
+from benchmarks.promises import Promise, at_least, at_most
+from tests.statistics.benched import Bench, names_of
+from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.machines import KINDS, Machine, slow_link, slow_node
+
+RUNS = 100  # of each; 1 of them is the limit of false accusations
+FACTORS = (1.5, 2.0, 10.0)
+LARGE, LARGE_RUNS = 1024, 10  # as many as fit into minutes
+JOBS = "jobs"
+Named = set[tuple[int, ...]]
+Accuse = Callable[[Floats, np.random.Generator], tuple[Named, float, float]]
+
+
+def from_logs(times: Floats, _random: np.random.Generator) -> tuple[Named, float, float]:
+    """The accused by six values of each pair, and the stated power for nodes and for links."""
+    located = locate(times)
+    return {fault.members for fault in located.faults}, located.node_power, located.link_power
+
+
+def live(times: Floats, random: np.random.Generator) -> tuple[Named, float, float]:
+    """The accused by downbeat-bench pairs, and the stated power; the first of the values is the truth."""
+    nodes = {name: number for number, name in enumerate(names_of(times.shape[1]))}
+    findings = find_live(Bench(times[0], random).run())
+    accused: Named = set()
+    for fact in findings.accused:
+        faults = [fact.node] if isinstance(fact, SlowNode) else fact.links if isinstance(fact, SlowLinks) else ()
+        accused |= {tuple(sorted(nodes[end] for end in fault.ends)) for fault in faults}
+    sound = [fact for fact in findings.remarks if isinstance(fact, NothingSlow)]
+    power = (sound[0].of_nodes.power, sound[0].of_links.power) if sound else (np.nan, np.nan)
+    return accused, *power
+
+
+@dataclasses.dataclass
+class Counted:
+    """Accusations over machines."""
+
+    false: int = 0  # machines with an accusation other than the planted one
+    hits: int = 0
+    stated: list[tuple[float, float]] = dataclasses.field(default_factory=list)
+
+
+def count(machine: Machine, accuse: Accuse, runs: int, plant: str = "", factor: float = 1.0) -> Counted:
+    """Accusations in machines, each with a fault planted in it if `plant` is "node" or "link"."""
+    counted = Counted()
+    for seed in range(runs):
+        random = np.random.default_rng((seed, machine.nodes, len(plant)))
+        times = machine.times(random)
+        a, b = sorted(int(node) for node in random.choice(machine.nodes, 2, replace=False))
+        planted: Named = {(a,)} if plant == "node" else {(a, b)} if plant == "link" else set()
+        if plant:
+            times = slow_node(times, a, factor) if plant == "node" else slow_link(times, a, b, factor)
+        accused, *stated = accuse(times, random)
+        counted.false += bool(accused - planted)
+        counted.hits += bool(planted and planted <= accused)
+        counted.stated.append((stated[0], stated[1]))
+    return counted
+
+
+def cases() -> Iterator[tuple[str, Machine, Accuse, int]]:
+    """Machines, how they are measured, and the number of them."""
+    for kind in KINDS:
+        yield f"logs, 64 nodes, {kind}", Machine(kind=kind), from_logs, RUNS
+        if kind != JOBS:
+            yield f"live, 64 nodes, {kind}", Machine(kind=kind, values=1, noise=0.0, outliers=0.0), live, RUNS
+        yield f"logs, {LARGE} nodes, {kind}", Machine(LARGE, kind=kind), from_logs, LARGE_RUNS
+    yield f"live, {LARGE} nodes, flat", Machine(LARGE, values=1, noise=0.0, outliers=0.0), live, LARGE_RUNS
+
+
+def simulate(_experiments: int) -> Findings:
+    """Simulates; the number of machines is fixed."""
+    rows: list[list[str | int | float]] = []
+    promises: list[Promise] = []
+    for name, machine, accuse, runs in cases():
+        show_progress(f"faults: {name}")
+        sound = count(machine, accuse, runs)
+        stated = np.nanmean(np.array(sound.stated), axis=0)
+        rows.append([name, runs, "none", 1.0, sound.false, 0, float("nan")])
+        promises.append(at_most(f"{name}: machines with a false accusation", sound.false, 1))
+        if runs < RUNS:
+            continue
+        for plant, power in zip(("node", "link"), stated, strict=True):
+            for factor in FACTORS:
+                counted = count(machine, accuse, runs, plant, factor)
+                rows.append([name, runs, plant, factor, counted.false, counted.hits, float(power)])
+                promises.append(at_most(f"{name}, {plant} {factor:g} times: false accusations", counted.false, 1))
+                if machine.kind != JOBS:
+                    promises.append(at_least(f"{name}, {plant} {factor:g} times: found", counted.hits, 0.95 * runs))
+                if factor == FACTORS[0]:
+                    off = abs(power - counted.hits / runs)
+                    promises.append(at_most(f"{name}, {plant} {factor:g} times: stated power is off by", off, 0.05))
+    columns = ("machine", "runs", "planted", "factor", "false", "found", "stated power of 1.5 times")
+    return Findings([Table("Accusations by downbeat locate", columns, rows)], promises)
