@@ -132,12 +132,13 @@ def layout(table: Table) -> tuple[list[str], list[str]]:
     side = Labels([fields[name] for name in labels], unique_keys)
     choices = list(table.choices) or [[name for name in fields if name not in labels and name != table.across]]
     titled = bool(labels) and all(fields[name].kind == "title" for name in labels)
-    # A single block keeps all its columns: labels become headings where it is too wide. Titles always can.
-    most = None if titled or len(titles) > 1 else 1
-    tried = [(columns, [block(title, columns) for title in titles]) for columns in choices[:most]]
-    unfolded = (each for each in tried if not titled and side.fits(each[1], 0))
+    # A single block is not cut for the sake of labels beside it: all labels but the last become headings first. Titles
+    # always can.
+    tried = [(columns, [block(title, columns) for title in titles]) for columns in choices]
+    uncut = tried if titled or len(titles) > 1 else tried[:1]
+    unfolded = (each for each in uncut if not titled and side.fits(each[1], 0))
     folded = (each for each in tried if side.fits(each[1], len(labels) if titled else max(len(labels) - 1, 0)))
-    columns, blocks = next(itertools.chain(unfolded, folded, tried[-1:]))
+    columns, blocks = next(itertools.chain(unfolded, folded, uncut[-1:]))
     return side.beside(blocks), [*labels, *columns]
 
 
