@@ -36,7 +36,6 @@ METRICS = (
 # Verdicts of samples that all ranks began in time; what ended after its window counts where windows reject it.
 IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
 
-BARRIER, HARMONIZE = "mpi_barrier", "harmonize"  # which nearly all figures of Schuchart 2023 compare
 LATENCY = "mean_of_means"  # its t_avg (section 2): mean over ranks of each rank's mean over calls, as OSU reports it
 MEDIAN = "latency_avg_median"  # beside it: median over calls of the mean over ranks, which no single call moves
 

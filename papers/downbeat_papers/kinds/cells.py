@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Heat, Line, Panel, box_of
 from downbeat.text import MICROSECONDS, bytes_text
@@ -23,8 +24,6 @@ from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured
 from downbeat_papers.draw import Sample, median_line, median_sample
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, half, halves, some
 from downbeat_papers.results import (
-    BARRIER,
-    HARMONIZE,
     LATENCY,
     MEDIAN,
     SAME_MESSAGE,
@@ -269,12 +268,12 @@ class ReduceMatrix(Cells):
             middle: over launches, as pandas names it.
             deviation: over launches, likewise; empty: none.
         """
-        starts = np.where(cells.synchronizer == BARRIER, cells.barrier_algorithm, HARMONIZE)
+        starts = np.where(cells.synchronizer == BARRIER, cells.barrier_algorithm, COMMON_START)
         launches = pd.Series(cells.values(statistic)).groupby([cells.algorithm, starts])
 
         def table(summary: str) -> Any:  # noqa: ANN401, as Heat takes it
             wide = launches.agg(summary).mul(MICROSECONDS).unstack()
-            wide = wide.reindex(index=list(self.paper), columns=[*self.columns, HARMONIZE])
+            wide = wide.reindex(index=list(self.paper), columns=[*self.columns, COMMON_START])
             return wide.rename(index=spaced, columns=spaced)
 
         return Heat(table(middle), table(deviation) if deviation else None, ".2f")

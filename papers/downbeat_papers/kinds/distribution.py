@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.run.durations import start_seconds
@@ -20,7 +21,7 @@ from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each
 from downbeat_papers.evidence import half as half_of
-from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
+from downbeat_papers.results import Results, nodes_seen
 from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 
@@ -90,7 +91,7 @@ class ExitSkew:
     def run(self, site: Site, label: str, ranks: int, per_node: int) -> Run:
         calls = site.repetitions(CALLS)
         seconds = site.launch_seconds(ranks, 1.0 if site.crowded(ranks) else 0.2, samples=2 * (calls + WARMUP))
-        options = {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(calls), "seed": "1"}
+        options = {"sync": f"{BARRIER},{COMMON_START}", "repetitions": str(calls), "seed": "1"}
         tolerance = {"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if site.crowded(ranks, per_node) else {}
         return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
 
@@ -109,7 +110,7 @@ class ExitSkew:
         filled, alone = self.parts(results)
         measured, truth = ranges(results, "exit", filled), self.truth(results)
         skews = truth or measured  # where the truth is known, it is judged
-        barrier, common, full = medians(skews, BARRIER), medians(skews, HARMONIZE), results.site.full
+        barrier, common, full = medians(skews, BARRIER), medians(skews, COMMON_START), results.site.full
         # Where nothing delays messages within a node, its ranks leave at one instant.
         seen = {n: skew for n, skew in barrier.items() if not results.site.crowded(n) and min(skew) >= RESOLUTION}
         measures: dict[str, Measured] = {
@@ -123,7 +124,7 @@ class ExitSkew:
             measures[f"true_{name}"] = each(medians(truth, name), " us")
         if full in barrier and full in common:
             measures |= common_start(results, full, barrier[full], common[full])
-            largest = np.array([launch.max() for launch in skews[HARMONIZE, full]]) + skew_bound(results, full)
+            largest = np.array([launch.max() for launch in skews[COMMON_START, full]]) + skew_bound(results, full)
             measures |= {"common_start_outliers": Measure(largest, " us", obstacle=results.crowding(full))}
         return Facts(measures)
 
@@ -132,7 +133,7 @@ class ExitSkew:
         skews, truth = ranges(results, "exit", filled), self.truth(results)
         sigmas = ranges(results, "duration", filled)
         apart = alone if alone != filled else []
-        synchronizers = (BARRIER, HARMONIZE)
+        synchronizers = (BARRIER, COMMON_START)
         shown = [
             (ranges(results, "exit", apart), apart, synchronizers, "exit skew [us]", "(a) one rank per node"),
             (skews, filled, synchronizers, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),

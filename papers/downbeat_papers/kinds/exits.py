@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import BARRIER
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.statistics.distributions import t_quantile
@@ -21,7 +22,7 @@ from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Floats
 from downbeat_papers.kinds.cells import Cells, cell_where
 from downbeat_papers.kinds.over_time import FIT_SECONDS, ONCE
-from downbeat_papers.results import BARRIER, NoSamplesError, Results
+from downbeat_papers.results import NoSamplesError, Results
 from downbeat_papers.runs import Run, declared_runs, made
 from downbeat_papers.site import Site
 

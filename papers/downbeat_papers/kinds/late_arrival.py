@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import COMMON_START, SYNCHRONIZER_NAMES
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.tables import Floats, Ints, Table, Texts, column
@@ -26,11 +27,11 @@ from downbeat_papers.results import LaunchCells, Results, medians_and_ranges
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
 
-JUDGED = "harmonize"  # verdicts are on samples after it
+JUDGED = COMMON_START  # verdicts are on samples after it
 LEAD_MS = 1
 # Verdicts are from harmonize; beside it are the paper's two ways.
 SYNCHRONIZERS = {
-    JUDGED: JUDGED,
+    JUDGED: SYNCHRONIZER_NAMES[JUDGED],
     "mpi_barrier": "MPI_Barrier (Listing 1)",
     f"roundtime(lead={LEAD_MS}ms)": "roundtime (Listing 2)",
 }
@@ -427,10 +428,10 @@ class Benefit(LateArrival):
         far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
         listings = [(table, name, "equation_5", late, f"{words}, {far}") for name, words in SYNCHRONIZERS.items()][1:]
         shown = [
-            (table, JUDGED, "equation_5", late, f"Eq. 5, {JUDGED}, {far}"),
-            (table, JUDGED, "equation_5", shorter, f"Eq. 5, {JUDGED}, {near}"),
-            (table, JUDGED, "by_stamps", late, f"by stamps, {JUDGED}, {far}"),
-            (table, JUDGED, "by_stamps", shorter, f"by stamps, {JUDGED}, {near}"),
+            (table, JUDGED, "equation_5", late, f"Eq. 5, {SYNCHRONIZERS[JUDGED]}, {far}"),
+            (table, JUDGED, "equation_5", shorter, f"Eq. 5, {SYNCHRONIZERS[JUDGED]}, {near}"),
+            (table, JUDGED, "by_stamps", late, f"by stamps, {SYNCHRONIZERS[JUDGED]}, {far}"),
+            (table, JUDGED, "by_stamps", shorter, f"by stamps, {SYNCHRONIZERS[JUDGED]}, {near}"),
             *listings,
             (last, JUDGED, "equation_5", late, f"Eq. 5, the last rank {far}"),
             (last, JUDGED, "by_stamps", late, f"by stamps, the last rank {far}"),

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import BARRIER, COMMON_START, SYNCHRONIZER_NAMES
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.tables import Floats, Ints, Table, Texts, column
@@ -20,8 +21,6 @@ from downbeat.text import MICROSECONDS
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
-    BARRIER,
-    HARMONIZE,
     LATENCY,
     MEDIAN,
     SAME_MESSAGE,
@@ -39,12 +38,12 @@ POINT = (
 )
 # As downbeat-bench chooses them (docs/operations.md).
 DATATYPES = " Reductions of 4 bytes are of one MPI_FLOAT, longer ones of MPI_DOUBLE."
-SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
+SHORT = {BARRIER: "barrier", COMMON_START: SYNCHRONIZER_NAMES[COMMON_START]}
 # How labels of runs of the paper's own MPIX_Harmonize end, and what sets it.
 PUBLISHED, AS_PUBLISHED = "-published", {"DOWNBEAT_PUBLISHED": "schuchart2023"}
 WHOSE = {"": "as Downbeat has it", PUBLISHED: "as the paper has it"}
 OWN = {"": "", PUBLISHED: ", MPIX_Harmonize as published"}
-STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
+STYLES = {BARRIER: ":", COMMON_START: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
 # In all figures, the first line in the paper's blue, the second in red.
 DEFAULTS = {"mpich": "MPICH (for MVAPICH2)", "default": "Open MPI default"}
@@ -60,7 +59,7 @@ AXES = {"size": ("message size [bytes]", "bytes"), "ranks": ("number of processe
 
 def shorts_of(whose: str) -> dict[str, str]:
     """The synchronizers in the labels of lines, of a configuration of `WHOSE`."""
-    return SHORT | ({HARMONIZE: whose.removeprefix("-")} if whose else {})
+    return SHORT | ({COMMON_START: whose.removeprefix("-")} if whose else {})
 
 
 class LineCells(LaunchCells):
@@ -111,8 +110,10 @@ def deltas(cells: LineCells, statistic: str = LATENCY) -> LinePoints:
     """Latency under the barrier / latency under harmonize over sizes, by launch (Schuchart 2023, section 6.1)."""
     frame = latency_points(cells, "size", statistic).frame()
     keys = ["line", "position", "launch"]
-    wide = frame.pivot_table(index=keys, columns="synchronizer", values="value").reindex(columns=[BARRIER, HARMONIZE])
-    ratios = (wide[BARRIER] / wide[HARMONIZE])[wide.notna().all(axis="columns")].rename("value").reset_index()
+    wide = frame.pivot_table(index=keys, columns="synchronizer", values="value").reindex(
+        columns=[BARRIER, COMMON_START]
+    )
+    ratios = (wide[BARRIER] / wide[COMMON_START])[wide.notna().all(axis="columns")].rename("value").reset_index()
     return LinePoints.of_frame(ratios.assign(synchronizer=""))
 
 
@@ -327,7 +328,7 @@ class MessageScaling(Scaling):
             latencies = (latency_points(cells, "size", statistic) for statistic in (LATENCY, MEDIAN))
             a = self.panels(there, latencies, "size", "latency [us]", MICROSECONDS, shorts_of(whose))
             ratios = (deltas(cells, statistic) for statistic in (LATENCY, MEDIAN))
-            b = self.panels(there, ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, {})
+            b = self.panels(there, ratios, "size", f"delta = barrier / {shorts_of(whose)[COMMON_START]}", 1.0, {})
             more = f"{WHOSE[whose]}."
             more += DATATYPES if "reduce" in collective else ""
             more += results.site.remark_on_lines
@@ -374,7 +375,7 @@ class ProcessScaling(Scaling):
         judged = cells[np.array([not results.site.crowded(int(ranks)) for ranks in cells.ranks], bool)]
         measures = self.unevenness_measures(judged) | self.latencies(judged, "ranks")
         few = missing("it takes two numbers of ranks with a core each")
-        common = judged[judged.synchronizer == HARMONIZE]
+        common = judged[judged.synchronizer == COMMON_START]
         for name, (kind, (statistic, _)) in product(self.lines, STATISTICS.items()):
             if not common.has(statistic):
                 continue
@@ -396,7 +397,7 @@ class ProcessScaling(Scaling):
                 unevenness(latency_points(cells[cells.synchronizer == synchronizer], "ranks", statistic))
                 if cells.has(statistic)
                 else {}
-                for synchronizer in (BARRIER, HARMONIZE)
+                for synchronizer in (BARRIER, COMMON_START)
             ]
             fewest = min((len(line) for lines in sides for line in lines.values()), default=0)
             for name, lines in zip(("uneven_after_the_barrier", "uneven_from_the_common_start"), sides, strict=True):

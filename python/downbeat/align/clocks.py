@@ -14,12 +14,12 @@ from downbeat.align.calls import SLEW_RATE, Integers, RankTrace
 from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, tied_groups
 from downbeat.align.movements import Movement
 from downbeat.errors import UsageError
-from downbeat.output.facts import (
+from downbeat.output.facts import Fact
+from downbeat.output.facts.alignment import (
     CallsContradict,
     CallsOverlap,
     ClockMoved,
     CommonAxis,
-    Fact,
     LastOrClockOff,
     NoBound,
     RankAlone,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from downbeat.align.call_order import match_by_order
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.data.collectives import collectives
-from downbeat.output.facts import (
+from downbeat.output.facts import Fact
+from downbeat.output.facts.alignment import (
     CallsOfOneRank,
-    Fact,
     MatchedByOrder,
     OnlyRankOfGroup,
     OperationsDiffer,

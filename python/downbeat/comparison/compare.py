@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from downbeat.comparison.compared import Compared, Verdicts
-from downbeat.comparison.conditions import COMMON_START, SYNCHRONIZER
+from downbeat.comparison.conditions import SYNCHRONIZER
 from downbeat.comparison.judging import Judged, count_tests, judge_matches, verdicts_of
 from downbeat.comparison.kinds import chosen_number
 from downbeat.comparison.matching import ONLY_IN, Match, Matcher
@@ -26,6 +26,7 @@ from downbeat.data.metrics import METRICS
 from downbeat.data.readers import counted_over_files
 from downbeat.data.readers.kinds import KINDS, is_rate
 from downbeat.errors import UsageError
+from downbeat.output.fields import COMMON_START
 from downbeat.run.tool_results import ToolExperiment
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, check_rule
 

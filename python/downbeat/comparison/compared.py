@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.comparison.conditions import SYNCHRONIZER
 from downbeat.data.cells import NO_PATTERN, PER_CALL, USUAL, Factors, start_names
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.states import in_main_state
-from downbeat.output.facts import Damage
-from downbeat.output.fields import FACTOR_UNITS, word
+from downbeat.output.facts.tool_results import Damage
+from downbeat.output.fields import COMMON_START, FACTOR_UNITS, synchronizer_name
 from downbeat.run.experiment import FACTORS
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables import Flags, Floats, Texts, column
@@ -70,11 +70,6 @@ class Verdicts(Factors):
 
 # How an operation was started.
 SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
-
-
-def start_word(value: str) -> str:
-    """A synchronizer at the head of a column; any other value as it is."""
-    return {COMMON_START: "common start", BARRIER: "MPI_Barrier"}.get(value, value)
 
 
 def start_of(where: Mapping[str, object]) -> str:
@@ -220,7 +215,7 @@ class Compared:
     def heads(self) -> tuple[str, str]:
         """The heads of the columns of A and B: the values that are compared, if they are short; else A and B."""
         if len(self.where_a) == 1:
-            (a,), (b,) = (map(start_word, map(word, where.values())) for where in (self.where_a, self.where_b))
+            (a,), (b,) = (map(synchronizer_name, where.values()) for where in (self.where_a, self.where_b))
             if max(len(a), len(b)) <= LONGEST_NAME:
                 return a, b
         return "A", "B"

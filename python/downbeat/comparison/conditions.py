@@ -14,13 +14,13 @@ import numpy as np
 from downbeat.data.cells import Factors
 from downbeat.errors import UsageError
 from downbeat.files import in_use
+from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.run import directory as places
 from downbeat.run.experiment import FACTORS, Experiment, NoLaunchError
 from downbeat.run.tool_results import ToolExperiment, is_of_tool, is_ours, open_results
 from downbeat.text import counted, split_list
 
 SYNCHRONIZER = "synchronizer"
-BARRIER, COMMON_START = "mpi_barrier", "harmonize"
 F = TypeVar("F", bound=Factors)
 
 

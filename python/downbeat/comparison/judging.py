@@ -22,12 +22,10 @@ import numpy as np
 from downbeat.comparison.compared import UNMATCHED, Verdicts
 from downbeat.comparison.matching import ONLY_IN, Match
 from downbeat.statistics.hodges_lehmann import one_sample
-from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_alike, launches_needed
+from downbeat.statistics.power import EFFECT, VerdictRule, detectable_ratio, launches_alike, launches_needed
 from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, judge_together
 from downbeat.tables import Floats
-
-EFFECT = 1.05  # the difference for which `launches_needed` is given: what a tuned algorithm is to gain at least
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ A launcher, a binding or a library can bring about a state; then B is equivalent
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from downbeat.comparison.judging import judge_matches
 from downbeat.comparison.matching import Matcher
 from downbeat.comparison.sides import Sides
 from downbeat.data.cells import STATE
-from downbeat.output.facts import Fact
+from downbeat.output.facts.comparison import StateShare, WithinStates
 from downbeat.run.plan import LAUNCH_FACTORS
 
 
@@ -55,31 +54,6 @@ def over_all(sides: Sides, margin: float, confidence: float) -> dict[str, float]
         **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
         **Counter(test.verdict for test in comparisons),
     }
-
-
-@dataclass(frozen=True)
-class StateShare:
-    """Launches of A and of B in a state of the machine."""
-
-    state: str
-    in_a: int
-    of_a: int
-    in_b: int
-    of_b: int
-
-
-@dataclass(frozen=True)
-class WithinStates(Fact):
-    """Verdicts are within one of several states of the machine; the ratio over all launches, NaN against a history."""
-
-    a: str
-    b: str
-    states: tuple[str, ...]
-    shares: tuple[StateShare, ...]
-    verdicts: tuple[tuple[str, int], ...]
-    ratio: float
-    low: float
-    high: float
 
 
 def within_states(compared: Compared) -> list[WithinStates]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from downbeat.data.cells import OK, USUAL, Cells, Factors
+from downbeat.output.fields import synchronizer_name
 from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, typical_interval
@@ -78,10 +79,9 @@ def value_text(factor: str, value: object) -> str:
         return f"state {value}" if value else "one state"
     if factor == "largest_delay":
         return f"{float(str(value)) * 1e6:g} us late"
-    return str(value)
+    return synchronizer_name(value) if factor in ("line", "synchronizer") else str(value)
 
 
-REFERENCE = "harmonize"
 METRIC = "latency_avg"
 
 

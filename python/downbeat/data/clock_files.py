@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from downbeat.output.facts import ExitSkew, ExitSkews
+from downbeat.output.facts.clocks import ExitSkew, ExitSkews
 from downbeat.tables import Floats, Ints, Table, Texts, column
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 
 from downbeat.data.pairs import PairTimes
 from downbeat.errors import UsageError
-from downbeat.locate.facts import (
+from downbeat.output.facts import Fact
+from downbeat.output.facts.locate import (
     AllSlower,
     Certainty,
     FailedPairs,
@@ -22,7 +23,6 @@ from downbeat.locate.facts import (
     Slowness,
     SlowNode,
 )
-from downbeat.output.facts import Fact
 from downbeat.statistics.faults import (
     FACTOR,
     FALSE_ALARM,

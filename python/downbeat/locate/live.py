@@ -9,9 +9,9 @@ import numpy as np
 
 from downbeat.data.pair_file import CONTROL, FRESH, SUSPECT, Looks, PairFile, RankStates
 from downbeat.data.pairs import PairTimes
-from downbeat.locate.facts import Certainty, NothingSlow, Outlier, RankChecks, SlowLinks, Slowness, SlowNode
 from downbeat.locate.findings import Findings, check_nodes, find_in, not_steady
 from downbeat.output.facts import Fact
+from downbeat.output.facts.locate import Certainty, NothingSlow, Outlier, RankChecks, SlowLinks, Slowness, SlowNode
 from downbeat.statistics.faults import (
     FALSE_ALARM,
     LEAF_SUSPECTS,

@@ -41,6 +41,25 @@ def with_zeros(value: float) -> str:
     return f"{value:#.3g}".removesuffix(".") if 1e-3 <= abs(value) < 1000 else digits(value)
 
 
+COMMON_START, BARRIER = "harmonize", "mpi_barrier"  # as options and files name these synchronizers
+SYNCHRONIZER_NAMES = {COMMON_START: "common start", BARRIER: "MPI_Barrier"}
+
+
+def synchronizer_name(value: object) -> str:
+    """A synchronizer by the name that people know, with its algorithm and timing scheme; any other value as `word`."""
+    name, remainder = re.fullmatch(r"(\w*)(.*)", word(value), re.DOTALL).groups()  # type: ignore[union-attr]
+    return f"{SYNCHRONIZER_NAMES.get(name, name)}{remainder}"
+
+
+def start_text(synchronizer: str) -> str:
+    """What operations are measured from."""
+    return (
+        f"from a {SYNCHRONIZER_NAMES[COMMON_START]}"
+        if synchronizer == COMMON_START
+        else f"after {synchronizer_name(synchronizer)}"
+    )
+
+
 def word(value: object) -> str:
     """A factor's value as it is printed."""
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -101,6 +120,7 @@ def exact_seconds(seconds: float) -> str:
 FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "word": word,
     "number": word,
+    "synchronizer": synchronizer_name,
     "time": microseconds,  # stored in s, printed in us
     "rate": lambda rate: "-" if math.isnan(rate) else digits(rate / 1e6),  # stored in B/s, printed in MB/s
     "share": percent,
@@ -128,7 +148,7 @@ class Field:
     @property
     def is_number(self) -> bool:
         """Whether its values are aligned to the right."""
-        return self.kind not in ("word", "text", "title")
+        return self.kind not in ("word", "synchronizer", "text", "title")
 
     def text(self, value: object) -> str:
         """A value as text."""
@@ -192,12 +212,13 @@ def declared_fields(
     return fields
 
 
+FACTOR_KINDS = {"size": "number", "ranks": "number", "synchronizer": "synchronizer"}
 FACTOR_UNITS = {"size": "byte", "largest_delay": "s", "computation": "s"}
 
 
 def factor_field(name: str) -> Field:
     """The field of a factor."""
-    return Field(name, "number" if name in ("size", "ranks") else "word", FACTOR_UNITS.get(name, ""))
+    return Field(name, FACTOR_KINDS.get(name, "word"), FACTOR_UNITS.get(name, ""))
 
 
 # Units by which the names of columns end.

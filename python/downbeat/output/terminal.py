@@ -115,7 +115,7 @@ def layout(table: Table) -> tuple[list[str], list[str]]:
     labels = [name for name in list(fields)[: table.labels] if name != table.across]
     texts = {name: field.texts(table.frame[name]) for name, field in fields.items()}
     keys = list(zip(*(texts[name] for name in labels), strict=True)) or [()] * len(table.frame)
-    groups = [str(value) for value in table.frame[table.across]] if table.across else [""] * len(table.frame)
+    groups = texts[table.across] if table.across else [""] * len(table.frame)
     titles, unique_keys = list(dict.fromkeys(groups)), list(dict.fromkeys(keys))
     row_of = {(group, key): row for row, (group, key) in enumerate(zip(groups, keys, strict=True))}
 

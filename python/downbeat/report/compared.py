@@ -12,16 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from downbeat.comparison.compare import comparison_of
-from downbeat.comparison.compared import SYNCHRONIZATION, UNMATCHED, Compared, start_word
+from downbeat.comparison.compared import SYNCHRONIZATION, UNMATCHED, Compared
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    REFERENCE,
     described_operations,
     plain_cells,
     value_text,
 )
 from downbeat.data.cells import NO_PATTERN, Cells
 from downbeat.errors import UsageError
+from downbeat.output.fields import COMMON_START, synchronizer_name
+from downbeat.output.words.comparison import side_text
 from downbeat.report.rows import ShownCells, shown
 from downbeat.run.experiment import Experiment
 from downbeat.tables import Floats, Ints, Table, Texts, column
@@ -30,7 +31,6 @@ from downbeat.text import counted
 STARTS = "synchronizer"  # the factor that is compared if the user compared nothing else
 ASKED = ("variant", "library", "environment", "algorithm")  # what users compare, the first that varies
 MOST_SIDES = 4  # beside the first, of variants, libraries, environments
-COMMON = "a common start"
 
 
 class Ratios(Table):
@@ -72,9 +72,9 @@ class Contrast:
     def ratio_label(self) -> str:
         """The label of the ratios: `B / A`."""
         labels = list(dict.fromkeys(self.ratios.line))
-        first = COMMON if self.factor == STARTS else self.sides[0]
+        first = side_text(COMMON_START if self.factor == STARTS else self.sides[0])
         several = f"other {self.factor}" if self.factor != STARTS else "another start"
-        above = start_word(labels[0]) if len(labels) == 1 else several
+        above = synchronizer_name(labels[0]) if len(labels) == 1 else several
         return f"{f'after {above}' if self.factor == STARTS and len(labels) == 1 else above} / {first}"
 
     @property
@@ -85,8 +85,8 @@ class Contrast:
             return ""
         if self.factor == "algorithm":
             return counted(len(self.sides), "algorithm")
-        first = COMMON if self.sides[0] == REFERENCE else self.sides[0]
-        more = f"{len(names)} {self.factor}s" if len(names) > 2 else " and ".join(map(start_word, names))
+        first = side_text(self.sides[0])
+        more = f"{len(names)} {self.factor}s" if len(names) > 2 else " and ".join(map(synchronizer_name, names))
         return f"{more} against {first}"
 
 
@@ -105,7 +105,7 @@ def starts_of(experiment: Experiment) -> Contrast:
 def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
     """Returns the comparison of the values of one factor."""
     starts = cells.started_by
-    first = next((name for name in (REFERENCE, *starts) if (starts == name).any()), "")
+    first = next((name for name in (COMMON_START, *starts) if (starts == name).any()), "")
     lines = starts
     if factor == STARTS:
         sides = tuple(dict.fromkeys([first, *starts])) if first else ()

@@ -12,7 +12,7 @@ import pandas as pd
 from downbeat.comparison.settings import ENVIRONMENT, LIBRARY_SETTING, value_of
 from downbeat.data.attributes import ATTRIBUTES, Origin
 from downbeat.output.blocks import Depth, Table, Terms
-from downbeat.output.fields import span
+from downbeat.output.fields import span, synchronizer_name
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of
@@ -38,7 +38,7 @@ def measured_terms(experiment: Experiment) -> Terms:
         ("sizes", sizes_text(cells.size)),
         ("types", listed(distinct(cells.datatype))),
         ("algorithms", listed(distinct(cells.algorithm))),
-        ("synchronizers", listed(distinct(cells.started_by))),
+        ("synchronizers", listed(map(synchronizer_name, distinct(cells.started_by)))),
         ("arrival patterns", patterns_text(cells.pattern, cells.largest_delay)),
         ("processes", listed(distinct(cells.ranks))),
         ("launches", f"{len(experiment.launches)}, {of_launch}; {order_text(experiment)}"),

@@ -8,22 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from downbeat.comparison.compared import Compared, start_word
-from downbeat.comparison.facts import (
-    Conclusion,
-    OperationVerdicts,
-    by_row,
-    conclusion,
-    operation_verdicts,
-    step_of,
-)
+from downbeat.comparison.compared import Compared
+from downbeat.comparison.facts import by_row, conclusion, operation_verdicts, step_of
 from downbeat.comparison.questions import judged_cells, slower_algorithms
 from downbeat.comparison.sides import side_cells
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     METRIC,
     PANELS,
-    REFERENCE,
     described_cells,
     median_of,
     plain_cells,
@@ -31,10 +23,10 @@ from downbeat.comparison.summaries import (
 from downbeat.data.clock_files import exit_skews
 from downbeat.data.states import in_main_state
 from downbeat.output.blocks import Number
-from downbeat.output.facts import ExitSkews, Fact
-from downbeat.output.fields import span, with_zeros
-from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, sides_by
-from downbeat.report.facts import (
+from downbeat.output.facts import Fact
+from downbeat.output.facts.clocks import ExitSkews
+from downbeat.output.facts.comparison import Conclusion, OperationVerdicts
+from downbeat.output.facts.experiment import (
     Algorithms,
     HiddenDelays,
     Latencies,
@@ -43,6 +35,8 @@ from downbeat.report.facts import (
     Overlaps,
     Spread,
 )
+from downbeat.output.fields import BARRIER, COMMON_START, span, start_text, synchronizer_name, with_zeros
+from downbeat.report.compared import STARTS, Contrast, cell_name, sides_by
 from downbeat.report.rows import Latencies as LatencyTable
 from downbeat.report.rows import ShownCells, late_cells, latencies, overlapping, shown, typical_median
 from downbeat.run.experiment import Experiment
@@ -51,7 +45,6 @@ from downbeat.tables import grouped
 from downbeat.text import MICROSECONDS, counted
 
 MOST_NAMED_OPERATIONS = 4  # more are in their pictures only
-PLAIN_BARRIER = "mpi_barrier"
 MOST_NEWS = 2
 
 
@@ -79,15 +72,15 @@ def algorithm_fact(operation: str, cells: ShownCells) -> Algorithms:
     named = tuple(
         Lowest(name, line, cases)
         for line, of_line in lowest.items()
-        if line == REFERENCE or REFERENCE not in lowest
+        if line == COMMON_START or COMMON_START not in lowest
         for name, cases in Counter(of_line.values()).items()
     )
-    if REFERENCE not in lowest:
+    if COMMON_START not in lowest:
         return Algorithms(operation, named)
-    fastest = lowest[REFERENCE]
-    started = cells[cells.line == REFERENCE]
+    fastest = lowest[COMMON_START]
+    started = cells[cells.line == COMMON_START]
     slower = slower_algorithms(side_cells(started, METRIC), started.panel, fastest)
-    reference = latency[latency.line == REFERENCE]
+    reference = latency[latency.line == COMMON_START]
     other_counts = {panel: len(set(group.algorithm)) - 1 for panel, group in reference.groups(reference.panel)}
     wrong = [
         (line, panel, algorithm)
@@ -108,7 +101,7 @@ def algorithm_fact(operation: str, cells: ShownCells) -> Algorithms:
 
 def start_facts(starts: Contrast) -> list[Fact]:
     """What synchronizers do to latencies: the plain barrier first."""
-    order = sorted(starts.tables, key=lambda start: start != PLAIN_BARRIER)
+    order = sorted(starts.tables, key=lambda start: start != BARRIER)
     return [fact for start in order for fact in facts_on(starts.tables[start])]
 
 
@@ -168,7 +161,7 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     ratios = contrast.ratios
     ratios = ratios[np.isin(ratios.line, order[1:]) & ~np.isnan(ratios.ratio)]
     same = ratios[(ratios.panel == first.panel[0]) & (ratios.size == first.size[0])]
-    label = contrast.ratio_label if len(contrast.sides) == 2 else " / ".join(map(start_word, reversed(order)))
+    label = contrast.ratio_label if len(contrast.sides) == 2 else " / ".join(map(synchronizer_name, reversed(order)))
     about = f"{label}, the same cell"
     points = zip(same.ratio, same.low, same.high, strict=True)
     return (*numbers, *(Number(f"{ratio:.2f}", "", span(low, high), about) for ratio, low, high in points))
@@ -184,11 +177,6 @@ def latency_number(contrast: Contrast, latency: LatencyTable, row: int) -> Numbe
     interval = span(latency.low_us[row], latency.high_us[row]) if latency.launches[row] > 1 else ""
     about = f"{cell_name(latency.panel[row], latency.size[row])}, {side}"
     return Number(with_zeros(float(latency.median_us[row])), "us", interval, about)
-
-
-def start_text(line: str) -> str:
-    """What operations were measured from, in words."""
-    return f"from {COMMON}" if line == REFERENCE else f"after {start_word(line)}"
 
 
 def delay_facts(experiment: Experiment) -> list[HiddenDelays]:
@@ -212,7 +200,7 @@ def latency_facts(experiment: Experiment) -> list[Latencies]:
     lines = cells.started_by
     if not len(lines):  # all cells have an arrival pattern
         return []
-    line = next((name for name in (REFERENCE, PLAIN_BARRIER) if (lines == name).any()), lines[0])
+    line = next((name for name in (COMMON_START, BARRIER) if (lines == name).any()), lines[0])
     cells = cells[lines == line]
     spreads = []
     for operation, group in cells.groups(cells.operation):
@@ -276,9 +264,7 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
     news: list[Fact] = [*(algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))][:MOST_NEWS]
     news = news or [*latency_facts(experiment)]
     ranges = [(f"{fact.operation}, {side}", fact) for side, fact in range_facts(contrast) if contrast.factor != STARTS]
-    ranges += [
-        (f"{fact.operation}, {start_text(side)}", fact) for side, fact in range_facts(starts) if side == PLAIN_BARRIER
-    ]
+    ranges += [(f"{fact.operation}, {start_text(side)}", fact) for side, fact in range_facts(starts) if side == BARRIER]
     by_subject: dict[str, list[Fact]] = {
         "also compared": [fact for each in also for fact in comparison_facts(each)],
         "effect of the start": [fact for fact in of_starts if fact not in news],

@@ -17,6 +17,7 @@ from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import native, read_samples
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import synchronizer_name
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
@@ -137,7 +138,7 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
     for (line, which), bars in numbers.groups(numbers.synchronizer, numbers.sample):
         column = numbers[numbers.sample == which]
         limits = time_limits(column if length(column) < MOST_LONGER * length(bars) else bars)
-        title = f"{line}, {which}"
+        title = f"{synchronizer_name(line)}, {which}"
         panels.append(Panel([Timeline(bars.frame(), launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples.size[0])} bytes" if samples.size[0] else ""
     described = f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
@@ -227,7 +228,7 @@ def skew_picture(numbers: Skews, meaning: str) -> Picture:
         quantiles = (group.p5_us, group.p25_us, group.median_us, group.p75_us, group.p95_us, group.p99_us)
         drawn = np.maximum(quantiles, RESOLUTION_US).T
         boxes = [
-            Box(line, "", median, (p25, p75), (p5, p95), [p99], color=colors[line])
+            Box(synchronizer_name(line), "", median, (p25, p75), (p5, p95), [p99], color=colors[line])
             for line, (p5, p25, median, p75, p95, p99) in zip(group.synchronizer, drawn.tolist(), strict=True)
         ]
         limit = 2 * float(group.bound_us.max()) or None

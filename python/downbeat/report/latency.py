@@ -11,8 +11,8 @@ import pandas as pd
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     DEFINITIONS,
+    METRIC,
     PANELS,
-    REFERENCE,
     described,
     described_cells,
     mean_interval,
@@ -23,6 +23,7 @@ from downbeat.data.cells import STATE, Cells
 from downbeat.data.metrics import METRICS
 from downbeat.data.states import in_main_state
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import COMMON_START, synchronizer_name
 from downbeat.report.compared import (
     STARTS,
     Contrast,
@@ -49,7 +50,6 @@ from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT
 
-METRIC = "latency_avg"
 MEANING = f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}."
 SIZE_LABEL = "message size [bytes]"
 
@@ -112,7 +112,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
         return []
     label, colors = contrast.ratio_label, positions(contrast.sides)
     name = "barrier" if contrast.factor == STARTS else contrast.factor
-    remarks = DELTA * (contrast.sides[0] == REFERENCE)
+    remarks = DELTA * (contrast.sides[0] == COMMON_START)
     first = label.partition(" / ")[0]
     above = f"operations take longer {first}" if first.startswith("after ") else f"{first} takes longer"
     caption = RATIO_CAPTION.format(label[0].upper() + label[1:], above, remarks)
@@ -131,7 +131,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     points = zip(cell_names(listed), listed.line, listed.ratio, listed.low, listed.high, strict=True)
     rows = [
         Box(
-            cell if contrast.sides[2:] == () else f"{cell}: {line}",
+            cell if contrast.sides[2:] == () else f"{cell}: {synchronizer_name(line)}",
             "",
             ratio,
             (ratio, ratio),  # no thick bar: it is the middle half of samples
@@ -191,7 +191,7 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
         alone = len(contrast.sides) == 1
         rows = [
             Box(
-                cell if alone else f"{cell}: {latency.line[0]}",
+                cell if alone else f"{cell}: {synchronizer_name(latency.line[0])}",
                 "",
                 latency.median_us[0],
                 (latency.p25_us[0], latency.p75_us[0]),
@@ -218,7 +218,10 @@ def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], colors: M
         for line, points in grouped(group.line) if len(colors) <= MOST_BANDS else ():
             color, of = colors[line], group[points]
             bands = ((of.p5_us, of.p95_us), (of.p25_us, of.p75_us))
-            marks += [Band(at[points], *ends, color, dark, str(line)) for ends, dark in zip(bands, BANDS, strict=True)]
+            marks += [
+                Band(at[points], *ends, color, dark, synchronizer_name(line))
+                for ends, dark in zip(bands, BANDS, strict=True)
+            ]
         marks += lines_of(group.line, at, group.median_us, group.low_us, group.high_us, colors)
         panels.append(Panel(marks, axis[0], LATENCY_LABEL, panel, axis[1], "log"))
     return panels
@@ -270,7 +273,7 @@ def heat_map(cells: ShownCells, operation: str) -> Picture:
     for title, group in numbers.groups(numbers.panel):
         table = pd.Series(group.median_us, [group.algorithm, group.line]).unstack()
         table = table.reindex(index=list(dict.fromkeys(group.algorithm)), columns=list(dict.fromkeys(group.line)))
-        panels.append(Panel([Heat(table)], title=title))
+        panels.append(Panel([Heat(table.rename(columns=synchronizer_name))], title=title))
     named = numbers.named(panel="panel", algorithm="algorithm", line="synchronizer")
     named = named.rename(columns={"median_us": "latency_us"}).iloc[:, :7]
     title = f"{operation}: algorithms after synchronizers"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from downbeat.comparison.summaries import CONFIGURATION, described, described_operations, value_text
+from downbeat.comparison.summaries import CONFIGURATION, METRIC, described, described_operations, value_text
 from downbeat.data.cells import Cells
 from downbeat.data.samples import read_samples
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import synchronizer_name
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Line, Panel
 from downbeat.report.style import GRAY, positions
@@ -17,8 +18,6 @@ from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.tables import Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text
-
-METRIC = "latency_avg"
 
 # How launches differ.
 
@@ -100,7 +99,7 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
             at = cells.launch[rows] + (number - (len(names) - 1) / 2) * 0.12
             points = latency[rows]
             median, low, high = (each * MICROSECONDS for each in (points.median_s, points.p25_s, points.p75_s))
-            lines.append(Line(line, at, median, low, high, colors[line], style=""))
+            lines.append(Line(synchronizer_name(line), at, median, low, high, colors[line], style=""))
         size_text = f", {bytes_text(size)} bytes" if size else ""
         panels.append(Panel(lines, "launch", "latency [us]", f"{name}{size_text}", "whole", "log"))
     several = " and configuration" if len({launch.configuration for launch in experiment.launches}) > 1 else ""

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from downbeat.comparison.sides import in_order_of_time
-from downbeat.comparison.summaries import METRIC, REFERENCE, plain_cells, row_names, summaries_of
+from downbeat.comparison.summaries import METRIC, plain_cells, row_names, summaries_of
 from downbeat.data.cells import STATE
 from downbeat.data.states import in_main_state
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import COMMON_START
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.run.experiment import FACTORS, Experiment
@@ -43,13 +44,14 @@ def nights_pictures(experiments: Mapping[str, Experiment]) -> list[Picture]:
     names = {id(experiment): name for name, experiment in experiments.items()}
     every = in_order_of_time(list(experiments.values()))
     common = all(
-        len(plain_cells(each)) and (plain_cells(each).synchronizer == REFERENCE).any() for each in experiments.values()
+        len(plain_cells(each)) and (plain_cells(each).synchronizer == COMMON_START).any()
+        for each in experiments.values()
     )
     factors = [name for name in FACTORS if name != STATE]
     for night, experiment in enumerate(every, 1):
         assert isinstance(experiment, Experiment)
         cells = plain_cells(experiment)
-        start = REFERENCE if common else str(cells.synchronizer[0]) if len(cells) else ""
+        start = COMMON_START if common else str(cells.synchronizer[0]) if len(cells) else ""
         cells = cells[in_main_state(cells) & (cells.synchronizer == start)]
         table = summaries_of(cells, factors, METRIC)
         values = zip(row_names(table, factors), table.size, table.median, table.low, table.high, strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from downbeat.output.fields import synchronizer_name
 from downbeat.report.style import ROW_INCHES, positions
 from downbeat.tables import Floats, Texts, grouped
 
@@ -185,7 +186,7 @@ def lines_of(
     colors = colors or positions(map(str, names))
     order = np.argsort(x, kind="stable")
     return [
-        Line(str(name), x[rows], y[rows], low[rows], high[rows], colors[str(name)])
+        Line(synchronizer_name(name), x[rows], y[rows], low[rows], high[rows], colors[str(name)])
         for name, group in grouped(names[order])
         for rows in [order[group]]
     ]

@@ -9,6 +9,7 @@ from downbeat.comparison.settings import values_among
 from downbeat.comparison.summaries import sizes_after
 from downbeat.data.cells import CHANGED
 from downbeat.data.launch_file import CUT_SHORT
+from downbeat.output.fields import start_text
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import model_lines, platforms_of
@@ -76,8 +77,9 @@ def bad_cells(experiment: Experiment) -> list[str]:
     for status, reason in reasons.items():
         bad = cells[cells.status == status]
         if len(bad):
-            named = bad.operation + sizes_after(bad) + " after " + bad.started_by
-            warnings.append(f"{counted(len(bad), 'cell')} of launches {reason}: {listed(dict.fromkeys(named))}.")
+            cells_after = zip(bad.operation + sizes_after(bad), map(start_text, bad.started_by), strict=True)
+            named = listed(dict.fromkeys(map(" ".join, cells_after)))
+            warnings.append(f"{counted(len(bad), 'cell')} of launches {reason}: {named}.")
     return warnings
 
 

@@ -18,6 +18,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from downbeat.output.fields import synchronizer_name
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
 from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates
@@ -116,7 +117,7 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in labels:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in [*(head for start in starts[:MOST_BESIDE] for head in (start, "+-")), "n"]:
+    for name in [*(head for start in starts[:MOST_BESIDE] for head in (synchronizer_name(start), "+-")), "n"]:
         table.add_column(name, justify="right", no_wrap=True)
     for key, row in list(rows.items())[:most]:
         texts = [text for name in starts[:MOST_BESIDE] for text in interval_texts(row.get(name))]

@@ -20,7 +20,7 @@ from downbeat.data.readers import read_results, recognizes
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.readers.results import Results, ToolRun
 from downbeat.errors import UsageError
-from downbeat.output.facts import Damage
+from downbeat.output.facts.tool_results import Damage
 from downbeat.run import directory as layout
 from downbeat.run.experiment import Experiment, Launch, open_experiment
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT

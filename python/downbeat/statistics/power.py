@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN
 
+EFFECT = 1.05  # the difference for which launches are counted: what a tuned algorithm is to gain at least
+AFFORDABLE = 100  # launches; to need more says that the machine is noisy: ten minutes to hours
 POWER = 0.9  # choice (Cohen 1988: 0.8); 0.8 needs three quarters of the launches, 0.95 a fifth more
 LARGEST_RATIO = 1e6  # limit of searches; no verdict depends on it
 MOST_LAUNCHES = 100_000  # limit of searches

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import UsageError
-from downbeat.output.facts import CallsWithoutSite, Fact, SampledCalls, SharedProcessors, WaitedForProcessor, known
+from downbeat.output.facts import Fact, known
+from downbeat.output.facts.trace import CallsWithoutSite, SampledCalls, SharedProcessors, WaitedForProcessor
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.trace.arrived import Arrived, SiteCalls, gaps_of, names_before
 from downbeat.trace.balance import KindTimes, RankTimes, kinds_of_sites, times_of_ranks

@@ -9,12 +9,12 @@ import numpy as np
 
 from downbeat.comparison.summaries import median_of, plain_cells
 from downbeat.data.collectives import REDUCTIONS
+from downbeat.output.fields import COMMON_START
 from downbeat.run.experiment import open_experiment
 from downbeat.tables import Floats
 from downbeat.trace.arrivals import Arrivals, Sites
 from downbeat.trace.calls import LATER
 from downbeat.trace.profile import UNPLACED
-from downbeat.tune.sweep import HARMONIZE
 
 ELEMENT = 4  # bytes, of what reductions of downbeat-bench reduce by default: their sizes are whole elements
 LARGEST = 2**31 - 1  # bytes of all ranks together, which a count can hold
@@ -36,7 +36,7 @@ def baselines(sites: Sites, path: Path) -> Floats:
         UsageError: nothing of the kind is there.
     """
     cells = plain_cells(open_experiment(path))
-    cells = cells[cells.synchronizer == HARMONIZE]
+    cells = cells[cells.synchronizer == COMMON_START]
     times = np.full(len(sites), np.nan)
     for at in range(len(sites)):
         same = cells[(cells.operation == sites.operation[at]) & (cells.ranks == sites.size[at])]

@@ -15,7 +15,8 @@ import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
-from downbeat.output.facts import Fact, RecordingFull
+from downbeat.output.facts import Fact
+from downbeat.output.facts.trace import RecordingFull
 from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
 from downbeat.trace.clocks import Clocks
 

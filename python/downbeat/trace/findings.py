@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from downbeat.output.facts import (
-    Fact,
+from downbeat.output.facts import Fact, known
+from downbeat.output.facts.trace import (
     LateBefore,
     LateRank,
     LittleWaiting,
@@ -22,7 +22,6 @@ from downbeat.output.facts import (
     WaitingForLateRanks,
     WaitingInMessages,
     WaitingInPhase,
-    known,
 )
 from downbeat.tables import Floats
 from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, PhaseTimes, Sites

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from downbeat.errors import reading
-from downbeat.output.facts import Fact, MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhasesWithoutRoom, PhaseUnbalanced
+from downbeat.output.facts import Fact
+from downbeat.output.facts.trace import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhasesWithoutRoom, PhaseUnbalanced
 from downbeat.tables import Floats, Ints, Table, Texts, Words, column
 from downbeat.trace.file import Section, text
 

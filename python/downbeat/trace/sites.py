@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from functools import cache
 from pathlib import Path
 
-from downbeat.output.facts import ModuleAbsent
+from downbeat.output.facts.trace import ModuleAbsent
 from downbeat.trace.profile import Profile
 from downbeat.trace.records import Records
 

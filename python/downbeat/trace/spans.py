@@ -188,7 +188,7 @@ def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:
         ranks = flag.shape[1] if len(rows) else file.dimensions["rank"]
         hosts = names(file.variables["host"]) if "host" in file.variables else [""] * ranks
         about = {name: str(file.attributes[name]) for name in ABOUT if name in file.attributes}
-    labels = [(synchronizer_name(row), cell_name(row)) for row in cells.itertuples(index=False)]
+    labels = [(synchronizer_of(row), cell_name(row)) for row in cells.itertuples(index=False)]
     numbers = [
         {"cell": int(cell[row]), "sample": int(attempt[index]), "verdict": verdicts[int(verdict[row])]}
         for index, row in enumerate(rows.tolist())
@@ -247,7 +247,7 @@ def with_algorithm(name: str, algorithm: str) -> str:
     return name if algorithm == "default" else f"{name}[{algorithm}]"
 
 
-def synchronizer_name(cell: Any) -> str:  # noqa: ANN401 (a row of `read_cells`)
+def synchronizer_of(cell: Any) -> str:  # noqa: ANN401 (a row of `read_cells`)
     """Returns the synchronizer of a cell."""
     return with_algorithm(cell.synchronizer, cell.barrier_algorithm)
 
@@ -255,7 +255,7 @@ def synchronizer_name(cell: Any) -> str:  # noqa: ANN401 (a row of `read_cells`)
 def cell_name(cell: Any) -> str:  # noqa: ANN401 (likewise)
     """Returns a cell as downbeat-bench calls it."""
     size = f" of {int(cell.size)} bytes" if cell.size else ""
-    start = synchronizer_name(cell)
+    start = synchronizer_of(cell)
     timing = "" if cell.timing in ("per_call", cell.synchronizer) else f", {cell.timing}"
     pattern = "" if cell.pattern == "none" else f", {cell.pattern} by {cell.largest_delay * 1e6:g} us"
     return f"{with_algorithm(cell.operation, cell.algorithm)}{size} after {start}{timing}{pattern}"

@@ -10,7 +10,8 @@ import pandas as pd
 
 from downbeat.output.blocks import Block, Line, View
 from downbeat.output.blocks import Table as TableBlock
-from downbeat.output.facts import Fact, RanksNotFinalized, RanksWithoutFile, RecordedCalls
+from downbeat.output.facts import Fact
+from downbeat.output.facts.trace import RanksNotFinalized, RanksWithoutFile, RecordedCalls
 from downbeat.output.fields import declared_fields, short_time
 from downbeat.output.markdown import notebook_html
 from downbeat.tables import Floats, Ints, Table, Texts, column

@@ -18,14 +18,15 @@ from downbeat.comparison.matching import Match, Matcher, launches_text
 from downbeat.comparison.notes import notes_on_kinds
 from downbeat.comparison.sides import Launches
 from downbeat.data.cells import OK, WRONG
-from downbeat.output.facts import UncountedCells
+from downbeat.output.facts.tuning import UncountedCells
+from downbeat.output.fields import COMMON_START
 from downbeat.run.plan import Plan
 from downbeat.statistics.kinds import Series, slow_lines
 from downbeat.statistics.location import Interval, typical_interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import bytes_text
 from downbeat.tune.rules_format import DEFAULT, Cell
-from downbeat.tune.sweep import HARMONIZE, Effort, LaunchMedians, Usable, digest_of, sweep_plan
+from downbeat.tune.sweep import Effort, LaunchMedians, Usable, digest_of, sweep_plan
 from downbeat.tune.target import Target
 
 
@@ -248,7 +249,7 @@ def price_plans(target: Target, alternatives: Sequence[OtherChoice], effort: Eff
         choices = list(group)
         algorithms = sorted({name for each in choices for name in (each.chosen, each.other)} - {DEFAULT})
         sizes = ",".join(str(each.cell.size) for each in choices)
-        plan = sweep_plan(target, Usable(collective, ranks, algorithms), sizes, effort, HARMONIZE)
+        plan = sweep_plan(target, Usable(collective, ranks, algorithms), sizes, effort, COMMON_START)
         name = f"{collective}-n{ranks}-{digest_of([algorithms, sizes])}"
         plans.append(dataclasses.replace(plan, name=name, seed=effort.seed + 2))  # another order than that of the gain
     return plans

@@ -6,12 +6,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 
-from downbeat.output.facts import (
+from downbeat.output.facts import Fact
+from downbeat.output.facts.tuning import (
     CellProblem,
     CellProofs,
     CellWarning,
     ChoicePrice,
-    Fact,
     LackOfLaunches,
     NotMeasured,
     RulesOutcome,

@@ -21,14 +21,8 @@ from downbeat.data.cells import OK
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.readers.results import Results
 from downbeat.errors import UsageError
-from downbeat.output.facts import (
-    AloneInCells,
-    DecidedCells,
-    Fact,
-    LaunchesForHalf,
-    TuningNote,
-    UnprovenRules,
-)
+from downbeat.output.facts import Fact
+from downbeat.output.facts.tuning import AloneInCells, DecidedCells, LaunchesForHalf, TuningNote, UnprovenRules
 from downbeat.run.open_mpi_settings import major_version
 from downbeat.statistics.power import MOST_LAUNCHES, launches_needed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison

@@ -14,8 +14,8 @@ import msgspec
 
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
-from downbeat.output import facts as known_facts
 from downbeat.output.facts import Fact
+from downbeat.output.facts import tuning as known_facts
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 from downbeat.tune.choosing import TimedComparison
 from downbeat.tune.findings import facts_of

@@ -19,6 +19,7 @@ from downbeat.data.cells import NO_PATTERN, WRONG, Cells
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_checked_json
+from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.run import directory as places
 from downbeat.run.bench import EXIT_BAD_ARGUMENTS
 from downbeat.run.bench_launch import run_bench
@@ -160,8 +161,6 @@ def read_kept(file: Path) -> dict[str, Any] | None:
     raise UsageError(f"'{file}' was not written by this version of downbeat tune; give another directory (-o)")
 
 
-HARMONIZE = "harmonize"
-MPI_BARRIER = "mpi_barrier"
 DIGEST = 8  # hexadecimal digits
 WITHOUT_SIZE = "barrier"  # the collective that has no size
 
@@ -209,7 +208,7 @@ class LaunchMedians(Table):
     @property
     def decisive(self) -> LaunchMedians:
         """The rows that choices are made from: from a common start, under the arrival pattern if there is one."""
-        common = self[self.synchronizer == HARMONIZE]
+        common = self[self.synchronizer == COMMON_START]
         late = common.pattern != NO_PATTERN
         return common[late] if late.any() else common
 
@@ -217,7 +216,7 @@ class LaunchMedians(Table):
     def alternative(self) -> LaunchMedians:
         """The rows of the other measurement: without the arrival pattern, or after MPI_Barrier."""
         late = self.pattern != NO_PATTERN
-        return self[~late] if late.any() else self[self.synchronizer == MPI_BARRIER]
+        return self[~late] if late.any() else self[self.synchronizer == BARRIER]
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,7 @@ class Effort:
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
         """
-        return HARMONIZE if collective == WITHOUT_SIZE or self.pattern else f"{HARMONIZE},{MPI_BARRIER}"
+        return COMMON_START if collective == WITHOUT_SIZE or self.pattern else f"{COMMON_START},{BARRIER}"
 
 
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 from downbeat.files import write_text
-from downbeat.output.facts import RuleRemoved, UncountedCells
+from downbeat.output.facts.tuning import RuleRemoved, UncountedCells
+from downbeat.output.fields import COMMON_START
 from downbeat.run.bench import check_arguments
 from downbeat.run.open_mpi_settings import FILENAME
 from downbeat.run.plan import Environment, Library, Measurement, Plan
@@ -48,7 +49,6 @@ from downbeat.tune.proving import (
 )
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.sweep import (
-    HARMONIZE,
     Effort,
     LaunchMedians,
     Probe,
@@ -278,7 +278,7 @@ def measure_rules(
     question, effort = tuning.question, tuning.question.effort
     if not tuning.rules:
         return LaunchMedians.of_rows([])
-    options = {"sync": HARMONIZE, **effort.options(question.collectives, question.sizes)}
+    options = {"sync": COMMON_START, **effort.options(question.collectives, question.sizes)}
     plan = Plan(
         name=GAIN,
         measurement=Measurement(question.collectives, options),

@@ -10,7 +10,7 @@ import numpy as np
 
 from downbeat.align.clocks import STANDARD_ERRORS, Aligned, RankClocks, late_or_slow
 from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Table, View
-from downbeat.output.facts import LastOrClockOff
+from downbeat.output.facts.alignment import LastOrClockOff
 from downbeat.output.fields import declared_fields
 from downbeat.output.records import table_rows
 from downbeat.output.words import long

@@ -10,7 +10,8 @@ import pandas as pd
 
 from downbeat.data.readers.kinds import KINDS
 from downbeat.output.blocks import Command, Depth, Heading, Line, Role, Table, Terms, View
-from downbeat.output.facts import Fact, TuningWarning
+from downbeat.output.facts import Fact
+from downbeat.output.facts.tuning import TuningWarning
 from downbeat.output.fields import Field
 from downbeat.statistics.power import MOST_LAUNCHES
 from downbeat.tables import Floats

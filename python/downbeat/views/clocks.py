@@ -14,11 +14,11 @@ from downbeat.data.clock_files import DriftingPairs, Schemes, SynchronizerSkews,
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import reading
 from downbeat.output.blocks import Command, Depth, Folded, Heading, Line, Picture, Table, Terms, View
-from downbeat.output.facts import (
+from downbeat.output.facts import Fact
+from downbeat.output.facts.clocks import (
     BestScheme,
     ClockDrift,
     ExitSkews,
-    Fact,
     PairDrift,
     PairTrips,
     RoundTrips,

@@ -9,28 +9,20 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.compare import Rule, comparison_of
-from downbeat.comparison.compared import NUMBERS, Compared, Verdicts, start_word
-from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.facts import (
-    FirstNights,
-    conclusion,
-    open_cells,
-    other_cells,
-    slow_launches,
-    step_of,
-    unseen,
-)
+from downbeat.comparison.compared import NUMBERS, Compared, Verdicts
+from downbeat.comparison.conditions import SYNCHRONIZER
+from downbeat.comparison.facts import conclusion, open_cells, other_cells, slow_launches, step_of, unseen
 from downbeat.comparison.over_all import within_states
 from downbeat.comparison.sides import Side
 from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, measure_of
 from downbeat.output.blocks import Block, Depth, Line, Table, Terms, View
-from downbeat.output.fields import Field, factor_field
+from downbeat.output.facts.comparison import FirstNights
+from downbeat.output.fields import BARRIER, COMMON_START, Field, factor_field
 from downbeat.output.markdown import notebook_html
 from downbeat.output.records import view_record, write_record
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN
 from downbeat.tables import Floats
 from downbeat.text import PERCENT, counted
-from downbeat.views import words as words  # the wordings of facts
 
 SCHEMA_VERSION = 1  # of the record
 # Columns of a comparison: as many as fit, from the first of these lists that does.
@@ -143,8 +135,6 @@ def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
         interval=pd.Series(list(zip(verdicts.ratio_low, verdicts.ratio_high, strict=True)), dtype=object),
         verdict=[rows.word(each) for each in verdicts.verdict],
     )
-    if SYNCHRONIZER in labels:
-        frame[SYNCHRONIZER] = [start_word(each) for each in verdicts.synchronizer]
     across = SYNCHRONIZER if SYNCHRONIZER in labels else ""
     return Table(title, frame, fields, len(labels), across, COLUMNS)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,35 +21,27 @@ import pandas as pd
 
 from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.facts import (
-    NextStep,
-    TooFewLaunches,
-    by_row,
-    conclusion,
-    operation_verdicts,
-    other_cells,
-    step_of,
-)
+from downbeat.comparison.conditions import SYNCHRONIZER
+from downbeat.comparison.facts import by_row, conclusion, operation_verdicts, other_cells, step_of
 from downbeat.comparison.over_all import within_states
 from downbeat.comparison.summaries import METRIC, CellSummaries, row_names, summaries_of
-from downbeat.data.cells import Cells
+from downbeat.data.cells import STATE, Cells
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Block, Command, Line, Table, View
 from downbeat.output.facts import Fact
-from downbeat.output.fields import Field
+from downbeat.output.facts.comparison import NextStep, TooFewLaunches
+from downbeat.output.facts.experiment import Described, LeftOut, MachineStates, Resemble, RunSummary
+from downbeat.output.fields import BARRIER, COMMON_START, Field, start_text
 from downbeat.output.terminal import WIDTH, layout
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
-from downbeat.run.plan import Plan
+from downbeat.run.plan import LAUNCH_FACTORS, Plan
 from downbeat.run.simulation import platforms_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
-from downbeat.views import words
-from downbeat.views.facts import Described, LeftOut, Resemble, RunSummary, machine_states
 
 MOST_SIZES = 6  # fit in 80 columns
 MOST_ROWS = 24  # of latencies: operations, times what else varies
@@ -142,6 +135,13 @@ def summary_of(experiment: Experiment) -> RunSummary:
     )
 
 
+def machine_states(cells: Cells) -> list[MachineStates]:
+    """The fact; none where there is one state."""
+    cells = cells[cells.state != ""]  # some numbers of ranks may have one state only
+    states = Counter(state for *_, state in dict.fromkeys(cells.values(*LAUNCH_FACTORS, "launch", STATE)))
+    return [MachineStates(tuple(states.most_common()))] if len(states) > 1 else []
+
+
 def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
     """The latencies from a common start, by operation and a few sizes."""
     names = list(dict.fromkeys(cells.synchronizer.tolist()))
@@ -152,7 +152,7 @@ def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
     labels = [short_name(name) for name in row_names(table, factors)]
     texts = {(name, int(table.size[i])): latency_text(table, i) for i, name in enumerate(labels)}
     interval = "; +-: half the 95 % interval" if (table.launches >= FEWEST_SHOWN).any() else ""
-    title = f"latency {words.start_text(start)} [us]{interval}"
+    title = f"latency {start_text(start)} [us]{interval}"
     block = size_table(title, texts, list(dict.fromkeys(labels)))
     return [block] if block else []
 

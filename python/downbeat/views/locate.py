@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.locate import words as words  # the wordings of facts
-from downbeat.locate.facts import FailedPairs, NothingSlow, NotSteady, SlowLinks
 from downbeat.locate.findings import Findings, failed_pairs
 from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Role, Table, View
 from downbeat.output.facts import Fact
+from downbeat.output.facts.locate import FailedPairs, NothingSlow, NotSteady, SlowLinks
 from downbeat.output.fields import Field
 from downbeat.output.records import table_rows
 from downbeat.statistics.faults import FACTOR

@@ -13,9 +13,11 @@ from downbeat.comparison.sides import names_of_history
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Numbers, Picture, Terms, View, anchor
+from downbeat.output.facts.experiment import Caution
+from downbeat.output.fields import start_text
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of
 from downbeat.report.conditions import commands, launches_tables, machine_terms, measured_terms
-from downbeat.report.findings import answer_of, start_text
+from downbeat.report.findings import answer_of
 from downbeat.report.glossary import GLOSSARY
 from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
 from downbeat.report.nights import nights_pictures
@@ -29,9 +31,8 @@ from downbeat.run.tool_results import ToolExperiment, is_ours, open_results
 from downbeat.text import counted, listed
 from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
-from downbeat.views import words as words  # the wordings of facts
 from downbeat.views.clocks import clock_view
-from downbeat.views.facts import machine_states
+from downbeat.views.experiment import machine_states
 from downbeat.views.tool_results import tool_view
 from downbeat.views.tuning import tuning_view
 
@@ -204,8 +205,7 @@ def experiment_page(experiment: Experiment) -> View:
     blocks: list[Block] = [Line(fact, "answer") for fact in answer.news]
     blocks += [Numbers(answer.numbers)] if answer.numbers else []
     blocks += [Line(fact, label="states") for fact in machine_states(experiment.cell_table)]
-    before = f"{counted(len(warnings), 'warning')}, below the pictures."
-    blocks += [Line(before, label="before you rely on it")] if warnings else []
+    blocks += [Line(Caution(len(warnings)), label="before you rely on it")] if warnings else []
     blocks += first
     if answer.findings or barrier:
         blocks.append(Heading("Also found"))

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from downbeat.comparison.conditions import SYNCHRONIZER
 from downbeat.comparison.summaries import QUANTILES, SUMMARY_COLUMNS, CellSummaries, summaries_of
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.output.blocks import Depth, Line, Table, Terms, View
 from downbeat.output.facts import Fact
-from downbeat.output.fields import Field, factor_field, percent, word
+from downbeat.output.facts.comparison import Unseen
+from downbeat.output.facts.experiment import FewerLaunches, NotOk, Rejected, Remark
+from downbeat.output.fields import Field, factor_field, synchronizer_name
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import place_of
 from downbeat.statistics.location import FEWEST_SHOWN
-from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
-from downbeat.views import words as words  # the wordings of facts
-from downbeat.views.facts import machine_states
+from downbeat.views.experiment import machine_states
 
 SCHEMA_VERSION = 1  # of the record
 
 
-SIDE_BY_SIDE = "synchronizer"
 # Columns of a synchronizer: as many as fit, from the first of these lists that does.
 TABLE_COLUMNS = (
     ("median", "half", "p5", "p95", "p99"),
@@ -60,19 +60,19 @@ def results_view(experiment: Experiment, metric: str) -> View:
         ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
         *([("failed", failed)] if experiment.failures else []),
     )
-    notes: tuple[Fact | str, ...] = (
-        unseen_text(int(summaries.launches.min()), span),
-        *without,
+    notes = (
+        Unseen(int(summaries.launches.min()), span),
+        *map(Remark, without),
         *machine_states(cells),
-        *sample_notes(summaries, factors),
-        *launch_lines(experiment.cells, f"{metric}_median"),
+        *sample_facts(summaries, factors),
+        *map(Remark, launch_lines(experiment.cells, f"{metric}_median")),
     )
     rows = summaries.frame().assign(half=half)
     return View(
         f"{experiment.name}: {counted(count, 'launch')}, {first['date']}",
         (
             Terms(head, depth=Depth.TEXT),
-            Table("", rows, fields, len(factors), SIDE_BY_SIDE, choices),
+            Table("", rows, fields, len(factors), SYNCHRONIZER, choices),
             *(Line(note, "note") for note in notes),
         ),
         record=results_record(experiment, metric),
@@ -112,16 +112,18 @@ def results_record(experiment: Experiment, metric: str) -> dict[str, object]:
 
 def shown_factors(experiment: Experiment) -> list[str]:
     """The factors that tell the cells of an experiment apart, and those that every table has."""
-    return sorted({*experiment.varying(), "operation", "size", SIDE_BY_SIDE}, key=FACTORS.index)
+    return sorted({*experiment.varying(), "operation", "size", SYNCHRONIZER}, key=FACTORS.index)
 
 
-def sample_notes(cells: CellSummaries, factors: Sequence[str]) -> list[str]:
+def sample_facts(cells: CellSummaries, factors: Sequence[str]) -> list[Fact]:
     """Rejected samples, cells that lack some, launches that lack cells."""
-    names = np.array([" ".join(map(word, row)) for row in cells.values(*factors)], dtype=object)
+    names = np.array([" ".join(map(synchronizer_name, row)) for row in cells.values(*factors)], dtype=object)
     most = {name: np.nanmax(rows.rejected, initial=0.0) for name, rows in cells.groups(cells.synchronizer)}
-    rejected = ", ".join(f"{percent(value)} % with {name}" for name, value in most.items() if value > 0)
-    lines = [f"rejected, because ranks did not start together, and repeated: up to {rejected}"] if rejected else []
-    for status in dict.fromkeys(cells.status[cells.status != ""]):
-        lines.append(f"{status}: {', '.join(names[cells.status == status])}")
+    shares = tuple((str(name), float(value)) for name, value in most.items() if value > 0)
+    statuses = dict.fromkeys(cells.status[cells.status != ""])
     fewer = sorted(set(cells.launches[cells.launches < cells.launches.max()].tolist()))
-    return lines + [f"in {count} launches only: {', '.join(names[cells.launches == count])}" for count in fewer]
+    return [
+        *([Rejected(shares)] if shares else []),
+        *(NotOk(str(status), tuple(names[cells.status == status].tolist())) for status in statuses),
+        *(FewerLaunches(count, tuple(names[cells.launches == count].tolist())) for count in fewer),
+    ]

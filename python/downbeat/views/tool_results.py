@@ -13,6 +13,7 @@ from downbeat.data.launch_file import IMPLIED
 from downbeat.data.readers import counted_over_files
 from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, Kind
 from downbeat.output.blocks import Block, Depth, Heading, Line, Picture, Table, Terms, View
+from downbeat.output.facts.tool_results import LaunchSpread
 from downbeat.output.fields import Field, factor_field
 from downbeat.report.drawing import make_picture
 from downbeat.report.latency import at_least_one
@@ -22,8 +23,6 @@ from downbeat.run.tool_results import ToolExperiment
 from downbeat.tables import Floats, Ints, Texts, column, grouped
 from downbeat.tables import Table as Columns
 from downbeat.text import counted, listed
-from downbeat.views import words as words  # the wordings of facts
-from downbeat.views.facts import LaunchSpread
 
 SCHEMA_VERSION = 1  # of the record
 STARTED = ("synchronizer", "barrier_algorithm", "timing")  # are those of the tool

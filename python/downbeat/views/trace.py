@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.output.blocks import Block, Characters, Command, Depth, Heading, Line, Table, View
-from downbeat.output.facts import Fact, KeptCalls, NothingAnalyzed, NothingRecorded, RecordsLeftOut, RunAndAccuracy
+from downbeat.output.facts import Fact
+from downbeat.output.facts.trace import KeptCalls, NothingAnalyzed, NothingRecorded, RecordsLeftOut, RunAndAccuracy
 from downbeat.output.fields import Field, declared_fields, percent_text
 from downbeat.output.records import table_rows
 from downbeat.output.terminal import WIDTH

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.output.blocks import Command, Depth, Heading, Line, Number, Numbers, Picture, Role, Table, Terms, View
-from downbeat.output.facts import ChoicePrice, Fact, NotMeasured, RulesOutcome, TuningWarning
+from downbeat.output.facts import Fact
+from downbeat.output.facts.tuning import ChoicePrice, NotMeasured, RulesOutcome, TuningWarning
 from downbeat.output.fields import Field, span
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.tables import Texts
@@ -34,7 +35,7 @@ def tuning_view(record: TuningRecord, depth: Depth = Depth.PAGE) -> View:
     origin, question = record.origin, record.origin.question
     rules = record.rules[~record.rules.withdrawn]
     warnings = [*lines(record, TuningWarning, "warning")]
-    caution = f"{counted(len(warnings), 'warning')}, below the algorithms by size"
+    caution = f"{counted(len(warnings), 'warning')} below"  # each is a fact itself
     purposes = ("in a shell", "or as arguments of mpirun")
     arrivals = f"; {question.effort.metric} under {question.arrivals}" if question.arrivals else ""
     conditions = (

@@ -14,7 +14,8 @@ from downbeat.align.formats import chrome, nsight, otf2, own
 from downbeat.align.formats.kernels import Kernels, kernels_of
 from downbeat.align.formats.write import check_moved, write_merged, write_moved
 from downbeat.errors import UsageError, refuse_pipe
-from downbeat.output.facts import EventsLeftOut, Fact, FileLeftOut
+from downbeat.output.facts import Fact
+from downbeat.output.facts.alignment import EventsLeftOut, FileLeftOut
 
 __all__ = [
     "FORMATS",

@@ -16,7 +16,7 @@ from downbeat.data.readers import imb, mpibench, nccl, osu, pico, reprompi, skam
 from downbeat.data.readers.results import Results
 from downbeat.data.readers.sources import Source
 from downbeat.errors import UsageError, refuse_pipe
-from downbeat.output.facts import Damage
+from downbeat.output.facts.tool_results import Damage
 
 
 class Reader(Protocol):

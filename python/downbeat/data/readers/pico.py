@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, count_of, summaries_of
 from downbeat.data.readers.sources import Source, is_archive
-from downbeat.output.facts import Damage
+from downbeat.output.facts.tool_results import Damage
 from downbeat.tables import Floats, Ints
 
 NAME = "PICO"

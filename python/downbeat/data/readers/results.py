@@ -13,7 +13,7 @@ import numpy as np
 from downbeat.data.cell_summaries import PERCENTILES
 from downbeat.data.cells import OK
 from downbeat.data.readers.kinds import KINDS
-from downbeat.output.facts import Damage
+from downbeat.output.facts.tool_results import Damage
 from downbeat.tables import Floats, Ints, Table, Words, column
 
 

@@ -1,4 +1,4 @@
-"""Facts on slow nodes and links. `words.py` beside this file has their wordings."""
+"""Facts on slow nodes and links."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from downbeat.locate.facts import (
+from downbeat.output.facts.locate import (
     AllSlower,
     Certainty,
     FailedPairs,
@@ -17,10 +17,8 @@ from downbeat.locate.facts import (
     SlowNode,
 )
 from downbeat.output.fields import percent_text, short_time, with_zeros
-from downbeat.output.words import long, short
+from downbeat.output.words.wording import long, short
 from downbeat.text import counted, listed
-
-__all__ = ["long", "short"]
 
 MOST_LINKS = 8  # in a sentence
 PLAIN = 3.0  # larger ratios need no second decimal

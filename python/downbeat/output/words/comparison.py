@@ -1,17 +1,12 @@
-"""The wordings of facts on experiments and comparisons; those of other subjects are in `output/words.py`.
-
-A view imports `long` and `short` from here, so that all wordings are registered once it is imported.
-"""
+"""The wordings of facts on comparisons."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Sequence
 
-from downbeat.comparison.facts import (
-    AFFORDABLE,
+from downbeat.output.facts.comparison import (
     Conclusion,
     FirstNights,
     NextStep,
@@ -24,44 +19,26 @@ from downbeat.comparison.facts import (
     TooFewLaunches,
     Unseen,
     VerdictCount,
+    WithinStates,
 )
-from downbeat.comparison.judging import EFFECT
-from downbeat.comparison.over_all import WithinStates
-from downbeat.data.cells import CHANGED, WRONG
-from downbeat.output.fields import span
-from downbeat.output.words import long, short
-from downbeat.report.facts import (
-    Algorithms,
-    HiddenDelays,
-    Latencies,
-    MoreAlgorithms,
-    Overlaps,
-)
+from downbeat.output.fields import COMMON_START, start_text, synchronizer_name
+from downbeat.output.words.wording import long, short
 from downbeat.statistics.kinds import SLOW_LAUNCHES
+from downbeat.statistics.power import AFFORDABLE, EFFECT
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE
-from downbeat.text import PERCENT, bytes_text, counted, duration_text, listed
-from downbeat.views.facts import Described, LaunchSpread, LeftOut, MachineStates, Resemble, RunSummary
-
-__all__ = ["long", "short"]
+from downbeat.text import PERCENT, bytes_text, counted, listed
 
 MOST_NAMED = 3  # cells of one reason; of more their number
 MOST_LISTED = 4  # runs in a set of sizes
 TIMES = 2.0  # from here on a ratio is said in times, below in percent
 READ = {"faster": ("reads lower", "read lower"), "slower": ("reads higher", "read higher")}
-
-
-COMMON = "a common start"
+COMMON = f"a {synchronizer_name(COMMON_START)}"
 
 
 def side_text(name: str) -> str:
     """A value that is compared, in a sentence."""
-    return {"harmonize": COMMON, "mpi_barrier": "MPI_Barrier"}.get(name, name)
-
-
-def start_text(synchronizer: str) -> str:
-    """What operations were measured from."""
-    return "from a common start" if synchronizer == "harmonize" else f"after {side_text(synchronizer)}"
+    return COMMON if name == COMMON_START else synchronizer_name(name)
 
 
 def verdict_text(verdict: str, readings: bool, cells: int = 1) -> str:
@@ -298,118 +275,3 @@ def effect_text(readings: bool, verdict: str, low: float, high: float) -> str:
 def ends_text(values: Sequence[float]) -> str:
     """Two numbers as a range: `14 to 19`."""
     return " to ".join(dict.fromkeys(f"{value:.1f}" if value < 9.95 else f"{value:.0f}" for value in values))
-
-
-@long.register
-def _(fact: Algorithms) -> str:
-    if not fact.from_common_start:
-        lowest = listed(
-            f"{each.algorithm} {start_text(each.start)} in {counted(each.cases, 'case')}" for each in fact.lowest
-        )
-        return f"{fact.operation}: lowest latency: {lowest}. Measure from a common start to see which is the fastest."
-    lowest = listed(f"{each.algorithm} in {each.cases}" for each in fact.lowest)
-    sentence = (
-        f"{fact.operation}: lowest latency from a common start, {counted(fact.cases, 'case')}: {lowest}; significantly "
-        f"below every other in {fact.sure}."
-    )
-    if not fact.deceived:
-        return f"{sentence} The same algorithm is lowest after every other synchronizer."
-    deceived = listed(f"{side_text(start)} in {counted(cases, 'case')}" for start, cases in fact.deceived)
-    significant = f"in {fact.harmed} of these it is significantly slower from a common start"
-    return f"{sentence} Another algorithm is lowest after {deceived}; {significant}."
-
-
-@long.register
-def _(fact: MoreAlgorithms) -> str:
-    return f"The algorithms of {counted(fact.operations, 'more operation')} are in their pictures."
-
-
-@long.register
-def _(fact: Latencies) -> str:
-    ranges = []
-    for each in fact.operations:
-        low, high = span(each.interval_low, each.interval_high), each.interval_high
-        more = f"over {counted(each.cells, 'cell')}" if math.isnan(high) else f"(95 % interval {low})"
-        ranges.append(f"{each.operation} {span(each.low, each.high)} us {more}")
-    return f"Latencies {start_text(fact.start)}: {listed(ranges)}."
-
-
-@long.register
-def _(fact: HiddenDelays) -> str:
-    ranges = [
-        f"{each.operation} {times(each.low)} to {times(each.high)} (delays of {span(*delays)} us, "
-        f"{counted(each.cells, 'cell')})"
-        for each, delays in fact.operations
-    ]
-    return (
-        f"Hidden share of a late start, mean over launches: {listed(ranges)}. At 1 the shorter of operation and delay "
-        "is hidden completely; at 0 the whole delay is added."
-    )
-
-
-@long.register
-def _(fact: Overlaps) -> str:
-    ranges = [
-        f"{each.operation} {share(each.low)} to {share(each.high)} ({counted(each.cells, 'cell')})"
-        for each in fact.operations
-    ]
-    return (
-        "Hidden share of the operation or the computation, whichever is shorter, median over launches: "
-        f"{listed(ranges)}. Below 0 they slow each other down."
-    )
-
-
-def share(value: float) -> str:
-    return f"{PERCENT * value:.3g} %"
-
-
-@long.register
-def _(fact: RunSummary) -> str:
-    ranks = f"{', '.join(map(str, fact.ranks))} {'rank' if fact.ranks == (1,) else 'ranks'}"
-    platform, *more = fact.platform.split(", ")
-    where = f"simulated on {platform}{', ...)' if more else ''}" if fact.platform else ", ".join(fact.libraries)
-    of = f" of {fact.configurations} configurations" if fact.configurations > 1 else ""
-    within_span = f" within {duration_text(fact.span)}" if fact.span > 0 else ""
-    return f"{ranks}, {where}, {counted(fact.launches, 'launch')}{of}{within_span}"
-
-
-@long.register
-def _(fact: MachineStates) -> str:
-    launches = listed(f"{state} in {counted(count, 'launch')}" for state, count in fact.launches)
-    return f"several states of the machine, by a round trip: {launches}"
-
-
-@long.register
-def _(fact: LeftOut) -> str:
-    more = f" and {len(fact.cells) - MOST_NAMED} more" if len(fact.cells) > MOST_NAMED else ""
-    cells = f"{', '.join(fact.cells[:MOST_NAMED])}{more}"
-    where = f"{counted(fact.launches, 'launch')}, not counted"
-    if fact.status == CHANGED:
-        return f"the state of the machine changed in {cells} ({where}): more, shorter launches (-r)"
-    if fact.status == WRONG:
-        return f"wrong results of {cells} ({where}): do not use the operation; -- --validate repeats it"
-    return f"{fact.status}: {cells} ({where}): a quieter machine, or -- --max-attempts"
-
-
-@long.register
-def _(fact: Resemble) -> str:
-    line = re.sub(r" \([^)]*\)", "", fact.line).partition(":")[0]  # downbeat compare has all of it
-    return f"{line}: spread launches over a longer time (--over)"
-
-
-@long.register
-def _(fact: Described) -> str:
-    span_of_launches = duration_text(fact.span)
-    return (
-        f"these {fact.launches} launches describe {span_of_launches} of this machine; for latencies that hold tomorrow:"
-    )
-
-
-@long.register
-def _(fact: LaunchSpread) -> str:
-    if not fact.several:
-        return f"{counted(fact.cells, 'cell')}, one launch each: nothing is known of differences between launches."
-    return (
-        f"Launches of a cell differ by {times(fact.median)} times in the median (largest / smallest), by "
-        f"{times(fact.high)} in one of ten; {fact.several} of {counted(fact.cells, 'cell')} have two launches or more."
-    )
