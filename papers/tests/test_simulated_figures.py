@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_a_figure_is_simulated_on_the_papers_system_and_nothing_speaks_of_cores(
         assert all(f"nodes={site.nodes}," in library.simulate for library in libraries)
         assert not any(library.launcher or library.ranks_per_node for library in libraries)
         assert not any("DOWNBEAT_VALIDATION" in run.variables for run in runs)  # the platform's clocks
-        assert "core" not in FIGURES[name].shows(site).replace("a core each", ""), name
+        assert "core" not in re.sub(r"\ba core\b", "", FIGURES[name].shows(site)), name
         assert "core" not in site.worth(site.most)
     figure = FIGURES["schuchart2023-fig3"]
     site = simulated_site(figure, [4])
@@ -99,10 +100,10 @@ def test_what_cannot_be_simulated_is_refused(ranks: list[int], platform: str, sa
 def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
     refused = downbeat("reproduce", "hunold2015-fig2", "--simulate", where=tmp_path)
     assert refused.returncode == 2
-    assert "hunold2015-fig2 is not simulated: it is about what benchmarks report" in refused.stderr
+    assert "hunold2015-fig2" in refused.stderr and refused.stderr.count("\n") == 1
     both = downbeat("reproduce", "schuchart2023-fig3", "--simulate", "--mpi", "openmpi", where=tmp_path)
     assert both.returncode == 2
-    assert "--simulate: a simulation uses no MPI library" in both.stderr
+    assert "--simulate" in both.stderr and both.stderr.count("\n") == 1
 
 
 @pytest.mark.nightly
@@ -112,14 +113,14 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     # Ways back take longer, so that clocks are off by more than the nanosecond in which true time is counted.
     results = simulated_launches(figure.name, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), tmp_path, launches=2)
     view = figure_view(figure, results)
-    assert "(b) true time" in view.pictures[0].numbers.to_string()
+    assert "true time" in view.pictures[0].numbers.to_string()
     (platform,) = (fact.platform for fact in view.facts if isinstance(fact, words.Simulated))
     assert platform.startswith("fat-tree(nodes=4, latency=")
     text = json.dumps(plain(view_record(view)))
     assert "true values" in text
     assert " core" not in text
     assert "simulated on" in text
-    assert "tools/launch --simulate 'fat-tree(nodes=4," in text
+    assert "--simulate 'fat-tree(nodes=4," in text
     data = results.datasets("n8")[0].sel(synchronizer="harmonize")
     measured, true = (np.ptp(data[name].to_numpy(), axis=1) for name in ("exit", "true_exit"))
     # Two nodes have two clocks: measured values lack their error.
@@ -137,7 +138,7 @@ def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
     # As in the paper: linear looks fastest after a double ring, whose ranks leave one after another.
     assert cells["linear"].idxmin() == "double_ring"
     assert cells["binary", "double_ring"] > 1.5 * cells["binary", "recursive_doubling"]
-    assert "reduce[binary]: SMPI's ompi_binary" in results.datasets("matrix")[0].attrs["algorithms"]
+    assert re.search(r"reduce\[binary\]:.* ompi_binary", results.datasets("matrix")[0].attrs["algorithms"])
 
 
 @pytest.mark.nightly
@@ -205,7 +206,7 @@ def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
     assert messages.failed.startswith("deadlock")
     crashed = SimulatorsMessages()
     crashed.forward(io.BytesIO(b"Floating point exception\nExecution failed with code 136.\n"), target)
-    assert crashed.failed == "a rank failed, with exit status 136"
+    assert crashed.failed.endswith("status 136")
 
 
 @pytest.mark.nightly

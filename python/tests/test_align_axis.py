@@ -17,7 +17,7 @@ from downbeat.align.matching import FROM_ROOT, TO_ROOT, Floats
 from downbeat.align.pictures import before_and_after, calls_to_show, clocks_over_time
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Depth, Heading, Line, Table
-from downbeat.output.facts import (
+from downbeat.output.facts.alignment import (
     CallsContradict,
     CallsOverlap,
     NoBound,

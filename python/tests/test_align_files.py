@@ -17,7 +17,7 @@ from downbeat.align.formats import events as events_module
 from downbeat.align.formats import kernels_of, read, read_all, write_merged, write_moved
 from downbeat.align.formats.kernels import Kernels, looks_like_one
 from downbeat.errors import UsageError
-from downbeat.output.facts import EventsLeftOut, FileLeftOut
+from downbeat.output.facts.alignment import EventsLeftOut, FileLeftOut
 from downbeat.text import counted
 from test_align_recordings import nsight, thread
 

@@ -19,7 +19,7 @@ from downbeat.align.formats.collective_events import NO_END, QUEUED
 from downbeat.align.formats.events import nanoseconds
 from downbeat.align.formats.kernels import OF_POINTS
 from downbeat.errors import UsageError
-from downbeat.output.facts import EventsLeftOut
+from downbeat.output.facts.alignment import EventsLeftOut
 
 BASE = 1_712_000_000_000_000_000  # ns; in us and as a float, 0.123 more is lost
 

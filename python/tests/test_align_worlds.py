@@ -15,7 +15,8 @@ from downbeat.align.clocks import Aligned, align_traces, calls_of
 from downbeat.align.matching import Floats
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Line
-from downbeat.output.facts import ClockMoved, LastOrClockOff, WaitingForLateRanks
+from downbeat.output.facts.alignment import ClockMoved, LastOrClockOff
+from downbeat.output.facts.trace import WaitingForLateRanks
 from downbeat.output.records import plain
 from downbeat.views.alignment import alignment_view
 

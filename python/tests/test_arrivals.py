@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Depth, Line
-from downbeat.output.facts import (
+from downbeat.output.facts.trace import (
     LittleWaiting,
     ModuleAbsent,
     NothingAnalyzed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xarray as xr
-from downbeat.output.facts import BestScheme, SchemeError, SharedClock
+from downbeat.output.facts.clocks import BestScheme, SchemeError, SharedClock
 from downbeat.views.clocks import best_scheme, clock_drift
 
 

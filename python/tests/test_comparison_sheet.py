@@ -11,15 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.facts import Conclusion, conclusion, open_cells, step_of
+from downbeat.comparison.facts import conclusion, open_cells, step_of
 from downbeat.output.blocks import Table
+from downbeat.output.facts.comparison import Conclusion
 from downbeat.output.markdown import markdown_lines
 from downbeat.output.terminal import layout, view_lines
+from downbeat.output.words import long
 from downbeat.report.compared import contrast_of
 from downbeat.report.findings import comparison_facts
 from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.views.comparison import comparison_view
-from downbeat.views.words import long
 from report_data import barrier_cells, write_experiment
 from snapshots import check_snapshot
 from test_compare import rows

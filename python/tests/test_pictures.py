@@ -72,7 +72,7 @@ def test_latency_against_size_is_the_geometric_mean_of_launch_medians(tmp_path: 
     experiment = write_experiment(tmp_path, [barrier_cells(factor) for factor in (1, 2, 4)])
     picture, ratios = draw_contrast(experiment)
     assert (picture.name, ratios.name, len(picture.panels)) == ("latency_by_size", "barrier_ratio", 1)
-    x, y = line(picture.panels[0], "mpi_barrier")
+    x, y = line(picture.panels[0], "MPI_Barrier")
     assert x == [8, 64, 1024]
     assert y == pytest.approx([1.2 * 2 * (10 + size / 64) for size in (8, 64, 1024)], EXACT)
     first = picture.numbers[picture.numbers["synchronizer"] == "harmonize"].iloc[0]
@@ -85,14 +85,14 @@ def test_latency_against_size_is_the_geometric_mean_of_launch_medians(tmp_path: 
 def test_latency_against_processes(tmp_path: Path) -> None:
     launches = [[cell(10.0 * ranks, ranks=ranks)] for ranks in (2, 4, 8)]
     (picture,) = draw_processes(write_experiment(tmp_path, launches))
-    assert line(picture.panels[0], "harmonize") == ([2, 4, 8], pytest.approx([20, 40, 80], EXACT))
+    assert line(picture.panels[0], "common start") == ([2, 4, 8], pytest.approx([20, 40, 80], EXACT))
 
 
 def test_delta_is_paired_by_launch(tmp_path: Path) -> None:
     # Launches differ by a factor of ten, and delta in none of them.
     experiment = write_experiment(tmp_path, [barrier_cells(factor) for factor in (1, 10, 3)])
     _, picture = draw_contrast(experiment)
-    assert line(picture.panels[0], "mpi_barrier") == ([8, 64, 1024], pytest.approx([1.2] * 3, EXACT))
+    assert line(picture.panels[0], "MPI_Barrier") == ([8, 64, 1024], pytest.approx([1.2] * 3, EXACT))
     assert picture.numbers["high"].tolist() == pytest.approx([1.2] * 3, EXACT)
 
 
@@ -134,7 +134,7 @@ def test_pictures_have_a_panel_for_each_state(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, launches)
     picture = draw_contrast(experiment)[0]
     for panel, latency, state in zip(picture.panels, (10, 90), ("50ns", "300ns"), strict=True):
-        assert line(panel, "harmonize")[1] == pytest.approx([latency] * 3)
+        assert line(panel, "common start")[1] == pytest.approx([latency] * 3)
         assert state in panel.title
     assert sorted(picture.numbers["median_us"]) == pytest.approx([10] * 3 + [90] * 3)
 
@@ -154,7 +154,7 @@ def test_heat_map_has_the_values_written_in(tmp_path: Path) -> None:
     (heat,) = picture.panels[0].marks
     assert isinstance(heat, Heat)
     assert heat.values.to_numpy().tolist() == [pytest.approx([3, 4]), pytest.approx([5, 60])]
-    assert list(heat.values.columns) == ["mpi_barrier", "mpi_barrier[tree]"]
+    assert list(heat.values.columns) == ["MPI_Barrier", "MPI_Barrier[tree]"]
 
 
 def test_exit_skew_quantiles_and_what_the_clock_cannot_tell_apart(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_exit_pattern_is_each_ranks_mean_after_the_first(tmp_path: Path, monkeyp
     assert exit_pattern(experiment.launches[0].path).exit_s.tolist() == expected
     (picture,) = draw_patterns(experiment)
     # Two cells behind the same synchronizer: what follows it does not matter.
-    assert line(picture.panels[0], "harmonize") == ([0, 1, 2], pytest.approx([0.25, 0.75, 1.0], abs=1e-6))
+    assert line(picture.panels[0], "common start") == ([0, 1, 2], pytest.approx([0.25, 0.75, 1.0], abs=1e-6))
 
 
 def test_a_launch_that_slows_down_rises(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_launch_that_slows_down_rises(tmp_path: Path) -> None:
 def test_launches_are_shown_where_they_differ_most(tmp_path: Path) -> None:
     launches = [[cell(10, size=8), cell(20 * factor, size=64)] for factor in (1, 1.5, 0.8)]
     (picture,) = draw_launches(write_experiment(tmp_path, launches))
-    assert line(picture.panels[0], "harmonize") == ([1, 2, 3], pytest.approx([20, 30, 16], EXACT))
+    assert line(picture.panels[0], "common start") == ([1, 2, 3], pytest.approx([20, 30, 16], EXACT))
     assert "64 bytes" in picture.panels[0].title
     spread = picture.numbers.set_index("size_bytes")
     assert spread.loc[8, "between_launches_percent"] == pytest.approx(0, abs=1e-6)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,16 +17,18 @@ import pytest
 import xarray as xr
 from downbeat.cli import app
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.facts import Conclusion, step_of
+from downbeat.comparison.facts import step_of
 from downbeat.comparison.summaries import plain_cells
 from downbeat.data.attributes import ATTRIBUTES
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.output.blocks import Heading, Line, Number, Numbers, View
+from downbeat.output.facts.comparison import Conclusion, OneLaunchEach, OperationVerdicts
+from downbeat.output.facts.experiment import Algorithms, Lowest, MachineStates
 from downbeat.output.page import write_page
 from downbeat.output.terminal import view_lines
+from downbeat.output.words import long, short
 from downbeat.report.compared import contrast_of
 from downbeat.report.conditions import commands, machine_terms, measured_terms, variables
-from downbeat.report.facts import Algorithms, Lowest
 from downbeat.report.findings import (
     algorithm_facts,
     comparison_facts,
@@ -38,9 +42,7 @@ from downbeat.report.findings import (
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.views.comparison import compare, comparison_view
-from downbeat.views.facts import MachineStates
 from downbeat.views.report import make_report
-from downbeat.views.words import long, short
 from launch_files import Cell
 from report_data import CONTEXT, US, add_overlaps, barrier_cells, cell, write_experiment
 from snapshots import check_snapshot
@@ -64,7 +66,7 @@ def test_the_news_counts_verdicts(tmp_path: Path) -> None:
 
     said = news("a", [barrier_cells(one, 1.2) for one in (1, 1.01, 0.99, 1, 1.02)])
     assert [said.cells, said.count("slower"), said.ratio] == pytest.approx([3, 3, 1.2])
-    assert (news("b", [barrier_cells(1)]).count("undecided")) == 3
+    assert news("b", [barrier_cells(1)] * 2).count("undecided") == 3
 
 
 def test_the_barrier_is_said_by_ranges_of_sizes_in_the_main_state(tmp_path: Path) -> None:
@@ -83,8 +85,9 @@ def test_the_barrier_is_said_by_ranges_of_sizes_in_the_main_state(tmp_path: Path
             ]
         )
     page = make_report([write_experiment(tmp_path, launches).path])
-    said = lines_of(page)
-    assert said["bcast, after MPI_Barrier"].startswith("8 to 64: 20 % too high")
+    (verdicts,) = (fact for fact in page.facts if isinstance(fact, OperationVerdicts))
+    assert (verdicts.sizes, verdicts.ranges[0].verdict, verdicts.ranges[0].indices) == ((8, 64, 512), "slower", (0, 1))
+    assert (verdicts.ranges[0].low, verdicts.ranges[0].high) == pytest.approx((1.2, 1.2), rel=1e-3)
     (states,) = (fact for fact in page.facts if isinstance(fact, MachineStates))
     assert states.launches == (("60ns", 6), ("300ns", 1))
     assert {fact.cells for fact in page.facts if isinstance(fact, Conclusion)} == {3}
@@ -104,7 +107,7 @@ def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:
 def test_each_start_is_a_family(tmp_path: Path) -> None:
     cells = [cell(5, synchronizer=name) for name in ("harmonize", "tree", "linear", "bruck")]
     facts = start_facts(contrast_of(write_experiment(tmp_path, [cells])))
-    assert [(one.b, one.cells) for one in facts if isinstance(one, Conclusion)] == [
+    assert [(one.b, one.cells) for one in facts if isinstance(one, OneLaunchEach)] == [
         ("tree", 1),
         ("linear", 1),
         ("bruck", 1),
@@ -134,7 +137,7 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     assert list(contrast.ratios.verdict) == ["slower"] * 3
     first, second, ratio = large_numbers(contrast)
     assert [one.value[:4] for one in (first, second, ratio)] == ["10.2", "20.4", "2.00"]
-    assert ratio.about == "B 1 / A 1, over 3 cells"
+    assert ratio.about.endswith("3 cells")
 
 
 def test_without_a_comparison_three_latencies_are_large(tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ def test_what_is_incomplete_is_in_pictures_and_in_no_verdict(tmp_path: Path) -> 
     (table,) = contrast_of(experiment).tables.values()
     assert table.verdicts.launches_a.tolist() == table.verdicts.launches_b.tolist() == [5]
     assert len(plain_cells(experiment)) == 14
-    assert any("verdicts leave them out" in warning for warning in experiment_warnings(experiment))
+    assert any(warning.startswith("2 cells") for warning in experiment_warnings(experiment))
 
 
 def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
@@ -160,14 +163,15 @@ def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
     (said,) = comparison_facts(contrast_of(experiment))
     assert isinstance(said, Conclusion)
     assert (said.cells, said.count("undecided")) == (3, 3)
-    assert experiment_warnings(experiment)[0].startswith("4 launches of a configuration")
+    assert experiment_warnings(experiment)[0].startswith("4 launches")
 
 
 def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5, synchronizer="mpi_barrier")]] * 5)
     assert contrast_of(experiment).tables == {}
     page = make_report([tmp_path])
-    assert (page.title, [one.value for one in numbers_of(page)]) == ("bcast: latency, node, 2026-01-02", ["5.00"])
+    assert page.title.split(", ") == ["bcast: latency", "node", "2026-01-02"]
+    assert [one.value for one in numbers_of(page)] == ["5.00"]
 
 
 def test_algorithms_that_look_fastest_behind_a_barrier_alone(tmp_path: Path) -> None:
@@ -271,12 +275,7 @@ def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: P
     write_experiment(tmp_path / "b", [[cell(5)]], git_revision="another")
     (tmp_path / "b" / "001.nc").rename(tmp_path / "006.nc")
     warnings = experiment_warnings(open_experiment(tmp_path))
-    assert len(warnings) == 3
-    assert warnings[0].startswith("5 cells of launches had wrong results") and warnings[0].endswith(
-        "reduce, 64 bytes after harmonize."
-    )
-    assert warnings[1].startswith("at the end of 5 launches clocks were farther off")
-    assert "different revisions of downbeat-bench, 0123456789ab and another" in warnings[2]
+    check_snapshot("report_warnings", warnings)
     assert experiment_warnings(write_experiment(tmp_path / "fine", launches)) == ()
 
 
@@ -289,26 +288,16 @@ def test_more_than_five_warnings_share_the_last(tmp_path: Path) -> None:
 
 def test_warnings_that_differ_in_numbers_alone_are_one() -> None:
     contexts = [{"warnings": text} for text in ("load 0.5\nslow", "load 0.7", "")]
-    assert bench_warnings(contexts) == [
-        "load 0.5 (in 2 of 3 launches)",
-        "slow (in 1 of 3 launches)",
-    ]
+    assert [re.findall(r"[\d.]+", line) for line in bench_warnings(contexts)] == [["0.5", "2", "3"], ["1", "3"]]
     assert bench_warnings(contexts[:1]) == ["load 0.5", "slow"]
 
 
 def test_conditions(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5)]] * 2)
-    told = dict(machine_terms(experiment).pairs)
-    assert told["MPI"] == "Some MPI 1.0: Some MPI 1.0, MPI 3.1"
-    assert told["machine"].endswith("virtual machine no, load 0")
-    assert told["environment"] == "DOWNBEAT_CLOCK=tsc"
-    assert told["measured"] == "2026-01-02T03:04:01Z to 2026-01-02T03:04:02Z"
-    assert (told["clock's error bound"], told["clock's expected error"]) == ("0.02 us", "0.003 us")
-    assert commands(experiment) == ["downbeat-bench bcast -o out.nc"]
-    assert variables([{"environment": "OMPI_MCA_ess=pmi\nOMPI_MCA_btl=tcp\nI_MPI_ADJUST_BCAST=2"}]) == [
-        "OMPI_MCA_btl=tcp",
-        "I_MPI_ADJUST_BCAST=2",
-    ]
+    check_snapshot("conditions", (f"{name}: {text}" for name, text in machine_terms(experiment).pairs))
+    assert commands(experiment) == [CONTEXT["command_line"]]
+    ranks_own, chosen = "OMPI_MCA_ess=pmi", ["OMPI_MCA_btl=tcp", "I_MPI_ADJUST_BCAST=2"]
+    assert variables([{"environment": "\n".join([ranks_own, *chosen])}]) == chosen
 
 
 def test_conditions_have_each_setting_with_its_label_and_unit(tmp_path: Path) -> None:
@@ -331,10 +320,14 @@ def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "machine.json").write_text(json.dumps({"findings": [finding]}))
     failure = {"library": "mpich", "directory": "failed/one", "exit_status": 1}
     experiment = Experiment(tmp_path, "e", (launch,), None, (failure,))
-    assert commands(experiment) == ["env X=1 mpirun 'a b'"]
-    assert ("clock", "it is slow (problem)") in machine_terms(experiment).pairs
-    assert "when the experiment began: it is slow (another)." in experiment_warnings(experiment)
-    assert any("1 launch failed" in warning and "failed/one" in warning for warning in experiment_warnings(experiment))
+    assert [shlex.split(command) for command in commands(experiment)] == [["env", "X=1", "mpirun", "a b"]]
+    assert finding["seen"] in dict(machine_terms(experiment).pairs)["clock"]
+    warnings = experiment_warnings(experiment)
+    assert any(finding["seen"] in warning and finding["advice"] in warning for warning in warnings)
+    assert any(warning.startswith("1 launch") and "failed/one" in warning for warning in warnings)
+
+
+PICTURES = ("Pictures", "More pictures")  # headings of an experiment among several
 
 
 def headings(view: View) -> list[str]:
@@ -357,8 +350,8 @@ def test_a_report_of_several_sources(tmp_path: Path) -> None:
     write_experiment(tmp_path / "a", [barrier_cells(1)])
     write_experiment(tmp_path / "b", [[cell(5)]])
     page = make_report([tmp_path / "a", tmp_path / "b" / "001.nc"])
-    assert page.title == "2 experiments: a and 001"
-    assert {"a: Pictures", "a: More pictures", "001: Pictures", "001: More pictures"} <= set(headings(page))
+    assert page.title.startswith("2 experiments")
+    assert {f"{name}: {each}" for name in ("a", "001") for each in PICTURES} <= set(headings(page))
     names = [picture.name for picture in page.pictures]
     assert len(names) == len(set(names)) and {"exit_skew", "exit_skew-2"} <= set(names)
     write_page(tmp_path / "page.html", page)
@@ -420,9 +413,9 @@ def test_a_directory_of_files_may_hold_all_kinds(tmp_path: Path) -> None:
     write_experiment(tmp_path, [[cell(5)]])
     clock_file(tmp_path / "rtt.nc", "rtt", **variables, **times, **sample)
     page = make_report([tmp_path])
-    assert {f"{tmp_path.name}: Pictures", f"{tmp_path.name}: More pictures", "rtt: Pictures"} <= set(headings(page))
+    assert {"rtt: Pictures", *(f"{tmp_path.name}: {each}" for each in PICTURES)} <= set(headings(page))
     (tmp_path / "001.nc").unlink()
-    assert make_report([tmp_path]).title == "rtt, a host, 2026-01-02"
+    assert make_report([tmp_path]).title.split(", ") == ["rtt", "a host", "2026-01-02"]
 
 
 def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
@@ -430,7 +423,7 @@ def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [[cell(5)]] * 2, mpi_library="B 1")
     for file in (tmp_path / "b").glob("*.nc"):
         file.rename(tmp_path / "a" / f"b{file.name}")
-    assert "2 launches of each" in make_report([tmp_path / "a"]).byline
+    assert "2 launches" in make_report([tmp_path / "a"]).byline
 
 
 def test_a_file_with_arrival_patterns_alone_has_a_report(tmp_path: Path) -> None:

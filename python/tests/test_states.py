@@ -8,10 +8,11 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.over_all import WithinStates
 from downbeat.data.cells import CHANGED, Factors
 from downbeat.data.states import in_main_state, with_states
 from downbeat.output.blocks import Table
+from downbeat.output.facts.comparison import WithinStates
+from downbeat.output.facts.experiment import MachineStates
 from downbeat.output.terminal import view_lines
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.estimates import Estimates
@@ -21,7 +22,6 @@ from downbeat.statistics.dependence import correlation, effective_launches
 from downbeat.statistics.location import typical_interval
 from downbeat.statistics.slow_launches import slow_launches, unseen_share, unseen_text
 from downbeat.views.comparison import comparison_view
-from downbeat.views.facts import MachineStates
 from downbeat.views.results import results_view
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of

@@ -13,7 +13,7 @@ from downbeat.align.clocks import Aligned, align_traces
 from downbeat.align.local_clocks import LocalClock
 from downbeat.align.matching import GroupCalls
 from downbeat.align.movements import Course, Steering, course_of, moved, still
-from downbeat.output.facts import WideBounds
+from downbeat.output.facts.alignment import WideBounds
 from downbeat.output.records import plain
 from downbeat.views.alignment import alignment_view
 from steered_clocks import KINDS, Event, Program, SteeredRun, drawn

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.output.facts import RunAndAccuracy
+from downbeat.output.facts.trace import RunAndAccuracy
 from downbeat.text import MICROSECONDS
 from downbeat.trace.arrivals import Arrivals, find_arrivals, of_phase
 from downbeat.trace.balance import PARTS

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from downbeat.data.readers.results import Results, ToolRun
 from downbeat.errors import UsageError
-from downbeat.output.facts import AloneInCells, DecidedCells, LaunchesForHalf, UnprovenRules
+from downbeat.output.facts.tuning import AloneInCells, DecidedCells, LaunchesForHalf, UnprovenRules
 from downbeat.run.plan import Library
 from downbeat.tune import from_results
 from downbeat.tune.from_results import FromResults, choose_from, make_rules, origin_lines, with_origin

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.output.facts import CellWarning, RuleRemoved, UnconfirmedRules
+from downbeat.output.facts.tuning import CellWarning, RuleRemoved, UnconfirmedRules
 from downbeat.run.bench_launch import BenchRun, run_bench
 from downbeat.run.execute import Outcome, Watcher
 from downbeat.run.launch import EXIT_TIMEOUT
@@ -82,7 +82,8 @@ def usable(directory: Path, target: Target = PROBED, **options: str) -> Usable:
 def test_a_tuning_that_is_continued_has_the_algorithms_it_began_with(machine: Machine, tmp_path: Path) -> None:
     machine.hangs = {"b"}
     begun = usable(tmp_path)
-    assert begun == Usable("bcast", 2, ["a"], {"b": "did not end in time"})
+    assert (begun.algorithms, list(begun.excluded)) == (["a"], ["b"])
+    assert "time" in begun.excluded["b"]
     machine.hangs = set()
     machine.runs.clear()
     assert usable(tmp_path) == begun
@@ -148,7 +149,16 @@ def test_what_downbeat_bench_refuses_is_said_in_its_words(tmp_path: Path, monkey
 def test_a_run_says_what_it_printed_and_where_it_ran(tmp_path: Path) -> None:
     launcher = script(tmp_path / "launcher", '#!/bin/sh\npwd\necho "$A of $*" >&2\nexit 7\n')
     done = run_bench(Library("fake", "/bin/true", f"{launcher} {{ranks}}"), 2, ["list"], {"A": "b"}, 100.0, tmp_path)
-    assert (done.status, done.output, done.errors) == (7, f"{tmp_path}\n", "b of 2 /bin/true list\n")
+    assert (done.status, done.output, done.errors.split()) == (
+        7,
+        f"{tmp_path}\n",
+        ["b", "of", "2", "/bin/true", "list"],
+    )
+
+
+def settings_in(path: Path) -> list[str]:
+    """Returns the lines of a file of variables that are no comments."""
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
 
 
 QUESTION = Question(TARGET.library, ("bcast",), "8,64", (4,), EFFORT, MARGIN, CONFIDENCE)
@@ -206,7 +216,8 @@ def test_a_rule_that_gains_nothing_when_it_is_measured_anew_is_withdrawn(
     assert not (tmp_path / RULES_FILE).exists()
     assert not tuning.proofs
     assert tuning.slower() == ([LARGE] if ruled > 10 else [])  # a cell that never had a rule
-    assert UnconfirmedRules(1, ("bcast on 4 ranks (8)",), 1) in warnings_of(tuning)
+    (doubt,) = (fact for fact in warnings_of(tuning) if isinstance(fact, UnconfirmedRules))
+    assert (doubt.rules, len(doubt.unconfirmed), doubt.withdrawn) == (1, 1, 1) and "(8)" in doubt.unconfirmed[0]
     rules = record_of(tuning, tmp_path).rules
     assert (list(rules.algorithm), list(rules.withdrawn)) == (["a"], [True])
     assert rules.verdict[0] not in ("", "faster")
@@ -216,7 +227,8 @@ def test_a_rule_whose_gain_too_few_launches_show_stays(settle: Settle, tmp_path:
     tuning = settle(lambda *_: False, ruled=10.0, count=4)
     assert [rule.algorithm for rule in tuning.rules] == ["a"] and not tuning.withdrawn
     assert (tmp_path / RULES_FILE).exists()
-    assert UnconfirmedRules(1, ("bcast on 4 ranks (8)",), 0) in warnings_of(tuning)
+    (doubt,) = (fact for fact in warnings_of(tuning) if isinstance(fact, UnconfirmedRules))
+    assert (doubt.rules, len(doubt.unconfirmed), doubt.withdrawn) == (1, 1, 0) and "(8)" in doubt.unconfirmed[0]
 
 
 def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next(
@@ -235,7 +247,7 @@ def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next
     assert tuning.objections()
     assert list(warnings_of(tuning)) == [removed]
     candidates = record_of(tuning, tmp_path).candidates
-    assert list(candidates.rejected[candidates.size == 8]) == ["wrong results at 8 bytes", ""]
+    assert list(candidates.rejected[candidates.size == 8]) == [removed.reason, ""]
 
 
 def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(settle: Settle, tmp_path: Path) -> None:
@@ -244,14 +256,12 @@ def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(settle: Set
     assert tuning.rules == [] and tuning.objections()
     assert not tuning.gains and not tuning.rule_gains and not tuning.proofs
     assert not (tmp_path / RULES_FILE).exists()
-    assert "nothing to set" in (tmp_path / ENVIRONMENT_FILE).read_text()
+    assert not settings_in(tmp_path / ENVIRONMENT_FILE)
 
 
 def test_wrong_results_in_a_cell_without_rule_speak_against_all_rules(settle: Settle, tmp_path: Path) -> None:
     tuning = settle(lambda rules, size: bool(rules) and size == 64)
-    assert [(removed.algorithm, removed.reason) for removed in tuning.removed] == [
-        ("a", "wrong results in cells without a rule")
-    ]
+    assert [removed.algorithm for removed in tuning.removed] == ["a"] and "without" in tuning.removed[0].reason
     assert tuning.rules == [] and tuning.objections()
     assert not (tmp_path / RULES_FILE).exists()
 
@@ -282,7 +292,7 @@ def test_the_command_in_rules_env_switches_the_rules_on_in_any_shell_from_anywhe
     directory = tmp_path / "tüned, it's here"
     variables = write_files(TARGET, RULES, directory, ["Chosen on node 1."])
     lines = (directory / "rules.env").read_text(encoding="utf-8").splitlines()
-    assert lines[1] == "# Chosen on node 1."
+    assert lines[1].startswith("# Chosen")
     (command,) = [line.partition(": ")[2] for line in lines if line.startswith("# To switch them on: ")]
     for place in (directory, tmp_path):
         said = subprocess.run(["sh", "-c", f"{command}; env"], cwd=place, capture_output=True, text=True, check=True)
@@ -296,7 +306,7 @@ def test_files_of_earlier_rules_and_their_proof_do_not_outlive_them(tmp_path: Pa
     (tmp_path / "rules.json").write_text("{}")
     write_files(TARGET, NOTHING, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["rules.env"]
-    assert "nothing to set" in (tmp_path / "rules.env").read_text()
+    assert not settings_in(tmp_path / "rules.env")
 
 
 def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Command, Depth, Numbers, Table, View
-from downbeat.output.facts import (
+from downbeat.output.facts.tuning import (
     CellProofs,
     CellWarning,
     ChoicePrice,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tomllib
@@ -188,8 +189,8 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(bench: Bench,
     outcome = bench(*arguments.split(), "-o", f"absent/{name}")
     assert outcome.status == 1
     (line,) = outcome.own_lines
-    assert f"cannot write 'absent/{name}'" in line
-    assert "No such file or directory" in line
+    assert f"absent/{name}" in line
+    assert os.strerror(errno.ENOENT) in line
 
 
 @pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift"])
@@ -197,7 +198,7 @@ def test_subcommands_need_two_ranks(mpi: str, tmp_path: Path, subcommand: str) -
     outcome = run_bench(mpi, tmp_path, subcommand, ranks=1)
     assert outcome.status == 2
     assert len(outcome.own_lines) == 1
-    assert "but there is only one; start" in outcome.own_lines[0]
+    assert "only one" in outcome.own_lines[0]
 
 
 def test_a_setting_of_the_library_that_cannot_be(bench: Bench) -> None:
@@ -205,7 +206,7 @@ def test_a_setting_of_the_library_that_cannot_be(bench: Bench) -> None:
     outcome = bench("barrier", env={"DOWNBEAT_CLOCK": "sundial"})
     assert outcome.status == 2
     assert outcome.own_lines == []
-    assert "downbeat: environment variable DOWNBEAT_CLOCK=sundial is not valid; valid: tsc, " in outcome.stderr
+    assert "DOWNBEAT_CLOCK=sundial" in outcome.stderr and "tsc" in outcome.stderr
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "fifo"])
@@ -213,7 +214,8 @@ def test_a_trace_without_end_is_refused(bench: Bench, tmp_path: Path, name: str)
     os.mkfifo(tmp_path / "fifo")
     outcome = bench("barrier", "--pattern", f"trace(file={name})")
     assert outcome.status == 1
-    assert outcome.own_lines == [f"downbeat-bench: '{name}' is not a regular file; give one"]
+    (line,) = outcome.own_lines
+    assert f"'{name}'" in line and "regular file" in line
 
 
 def test_a_trace_of_another_editor(bench: Bench, tmp_path: Path) -> None:
@@ -228,7 +230,7 @@ def test_a_trace_of_another_editor(bench: Bench, tmp_path: Path) -> None:
         outcome = bench("barrier", "--pattern", f"trace(file={name}.txt)")
         assert outcome.status != 0
         assert len(outcome.own_lines) == 1
-        assert "save it as UTF-8" in outcome.own_lines[0]
+        assert "UTF-8" in outcome.own_lines[0]
     assert len(bench("barrier", "--pattern", "trace(file=only.txt)").own_lines) == 1
 
 
@@ -258,5 +260,6 @@ def test_version(bench: Bench) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert re.fullmatch(rf"downbeat-bench {re.escape(version)} \([0-9a-z-]+\)", program)
     assert library == f"libdownbeat {version}"
-    assert re.fullmatch(r"MPI \S.*, standard \d\.\d", mpi)
-    assert re.fullmatch(r"built by \w+ [0-9.]+, \w*", build)
+    name, standard = mpi.rsplit(", ", 1)
+    assert re.fullmatch(r"MPI \S.*", name) and re.fullmatch(r"standard \d\.\d", standard)
+    assert re.fullmatch(r"built\sby\s\w+\s[0-9.]+,\s\w*", build)

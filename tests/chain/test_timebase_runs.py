@@ -44,7 +44,7 @@ def test_a_command_is_sampled_to_its_end(tmp_path: Path, command: str, status: i
     assert len(samples) >= (5 if status == 0 else 2)
     # The axis began at this clock.
     assert abs(samples["offset_ns"].iloc[-1]) < 10**8
-    assert "axis minus realtime clock" in done.stderr
+    assert "realtime clock" in done.stderr
 
 
 def test_processes_of_a_launcher_find_each_other(tmp_path: Path, library: str) -> None:
@@ -65,7 +65,7 @@ def test_processes_of_a_launcher_find_each_other(tmp_path: Path, library: str) -
         assert np.median(again.bound_ns) < 10**7
     refused = run(tmp_path, variables, *words, "--", "true")
     assert refused.returncode != 0
-    assert "put it before the launcher: downbeat timebase -- srun ..." in refused.stderr
+    assert "downbeat timebase" in refused.stderr and refused.stderr.count("\n") == 1
 
 
 # By which each clock is too fast in wtime.c; the counter is not.
@@ -104,7 +104,7 @@ def test_the_clock_of_wtime(each_library: str, tmp_path: Path) -> None:
     for _, rate, less_realtime, _ in ranks:
         assert min(RATES, key=lambda name: abs(rate - 1 - RATES[name])) == clock
         of_the_hour = abs((less_realtime + HOUR / 2) % HOUR - HOUR / 2) < 1e-4
-        assert of_the_hour == origin.startswith("the full hour")
+        assert of_the_hour == ("hour" in origin)
     if clock == "monotonic":
-        assert origin.startswith("a moment of its own")
+        assert "moment" in origin
         assert abs(ranks[0][3] - ranks[1][3]) > 1e-5

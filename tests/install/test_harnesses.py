@@ -103,20 +103,20 @@ def test_reframe_fails_where_something_is_slower(tmp_path: Path, nights: list[np
     put(fake, nights[10])
     done = run_in(tmp_path, *command)
     assert done.returncode == 0, done.stdout
-    assert "P: slower: 0 cells (r:0, l:None, u:0)" in done.stdout
+    assert re.search(r"P: slower: 0\b", done.stdout)
     assert len(list(history.iterdir())) == 11
 
     put(fake, nights[11] * 1.3)
     done = run_in(tmp_path, *command)
     assert done.returncode == 1, done.stdout
-    assert "slower=1 cells, expected 0" in done.stdout
+    assert "slower=1 cells" in done.stdout
     assert len(list(history.iterdir())) == 12
     assert len(list(history.glob("*/slower.json"))) == 1
 
     script(fake.bench, "#!/bin/sh\nexit 7\n")
     done = run_in(tmp_path, *command)
     assert done.returncode == 1
-    assert "downbeat ended with status 3" in done.stdout  # launches are missing
+    assert "status 3" in done.stdout  # launches are missing
     assert len(list(history.iterdir())) == 13
 
     put(fake, nights[10])  # neither what was slower nor what failed is a part of the history
@@ -173,5 +173,5 @@ def test_jobs_run_on_two_hosts(job: str, tmp_path: Path) -> None:
     outcome = run_hosts(*size, "--", *submit, env=variables)
     said = printed.read_text(encoding="utf-8") if printed.exists() else "the job printed nothing"
     assert outcome.status == 0, outcome.stdout + outcome.stderr + said
-    assert "failed with status" not in said
+    assert "with status" not in said
     assert list((tmp_path / "results").rglob("report.html"))

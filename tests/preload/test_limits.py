@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import re
@@ -95,7 +96,7 @@ def test_a_file_that_cannot_be_opened_again_ends_with_a_sample(mpi: str) -> None
     trace, said = check_as_without(mpi, words)
     assert trace is not None
     assert 0 < len(trace.records) < 2 * CALLS
-    assert "could not grow; its file was lost" in said
+    assert "not grow" in said and "was lost" in said
 
 
 @DEBIAN
@@ -123,7 +124,7 @@ def test_without_room_for_a_file_the_program_runs_without_a_recording(mpi: str) 
         done = run_traced(directory / "trace", mpi, words)
     assert lines_of(done) == lines_of(bare(mpi, words))
     (line,) = [line for line in done.stderr.splitlines() if "nothing is recorded" in line]
-    assert "No space left on device" in line
+    assert os.strerror(errno.ENOSPC) in line
 
 
 @pytest.mark.thorough
@@ -158,7 +159,7 @@ def test_on_a_small_disk_a_sample_is_kept(mpi: str) -> None:
     assert trace is not None
     assert 0 < len(trace.records) < 2 * CALLS
     assert trace.processes["records_dropped"].sum() == 0
-    assert "free space in" in said
+    assert "free space" in said
 
 
 @pytest.mark.parametrize(

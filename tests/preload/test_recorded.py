@@ -11,7 +11,7 @@ from typing import Any
 import downbeat
 import numpy as np
 import pytest
-from downbeat.output.facts import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhaseUnbalanced
+from downbeat.output.facts.trace import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhaseUnbalanced
 from downbeat.run.bench import built
 from downbeat.run.libraries import LIBRARIES
 from downbeat.trace.arrivals import Arrivals, find_arrivals

@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from downbeat.data.cells import NO_PATTERN
+from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.tune.choosing import Prices, choose, compare_choices, kinds_of_choice, other_choices
 from downbeat.tune.proving import RULES, compare_cells, compare_rules, kinds_of_gain
 from downbeat.tune.rules_format import DEFAULT, Rule
-from downbeat.tune.sweep import HARMONIZE, MPI_BARRIER, LaunchMedians
+from downbeat.tune.sweep import LaunchMedians
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics import kinds
@@ -110,7 +111,7 @@ def false_rules(random: np.random.Generator, experiments: int) -> float:
     times = dict.fromkeys([DEFAULT, *EQUAL], 1.0)
     found = 0
     for _ in range(experiments):
-        decisions = choose(launch_medians(random, times, HARMONIZE), {}, 0.0, CONFIDENCE)
+        decisions = choose(launch_medians(random, times, COMMON_START), {}, 0.0, CONFIDENCE)
         found += any(decision.algorithm != DEFAULT for decision in decisions)
     return found / experiments
 
@@ -138,11 +139,11 @@ def rules_of_equal(random: np.random.Generator, series: Series, launches: int, e
     times = dict.fromkeys([DEFAULT, *EQUAL], 1.0)
     found = Ruled(0.0, 0.0, 0.0, 0.0)
     for _ in range(experiments):
-        sweep = launch_medians(random, times, HARMONIZE, series, KIND_CELLS, launches)
+        sweep = launch_medians(random, times, COMMON_START, series, KIND_CELLS, launches)
         decisions = choose(sweep, {}, MARGIN, CONFIDENCE)
         chosen = [one.cell for one in decisions if one.algorithm != DEFAULT]
         both = dict.fromkeys([DEFAULT, RULES], 1.0)
-        again = launch_medians(random, both, HARMONIZE, series, KIND_CELLS, launches)
+        again = launch_medians(random, both, COMMON_START, series, KIND_CELLS, launches)
         gains = compare_cells(again, MARGIN, CONFIDENCE)
         rules = [Rule(cell.collective, cell.ranks, cell.size, cell.size, "a") for cell in chosen]
         confirmed = [one for one in compare_rules(again, rules, MARGIN, CONFIDENCE).values() if one.verdict == "faster"]
@@ -196,7 +197,7 @@ def stepped_gain(
             samples = simulate_stepped_launches(random, 1, STEPPED_SAMPLES, truth, STEPPED_NOISE, step, STEPPED_RANKS)
             median = grouped_median(samples[0], read) * 1e-9
             uncertainty = LEFT_BY_INTERPOLATION * read * 1e-9 if known else 0.0
-            rows.append(("bcast", 2, 8, algorithm, HARMONIZE, NO_PATTERN, launch, "ok", median, uncertainty))
+            rows.append(("bcast", 2, 8, algorithm, COMMON_START, NO_PATTERN, launch, "ok", median, uncertainty))
     return LaunchMedians.of_tuples(rows)
 
 
@@ -254,11 +255,11 @@ def prices(random: np.random.Generator, after_barrier: Times, truth: float, expe
     times = {DEFAULT: 1.25} | dict.fromkeys(EQUAL, 1.0) | {EQUAL[0]: 1 / truth}
     same, fresh = Reported(), Reported()
     for _ in range(experiments):
-        harmonized = launch_medians(random, times, HARMONIZE)
-        after = launch_medians(random, after_barrier, MPI_BARRIER)
+        harmonized = launch_medians(random, times, COMMON_START)
+        after = launch_medians(random, after_barrier, BARRIER)
         decisions = choose(harmonized, {}, MARGIN, CONFIDENCE)
         others = other_choices(after, decisions, {}, MARGIN, CONFIDENCE)
-        for reported, medians in ((same, harmonized), (fresh, launch_medians(random, times, HARMONIZE))):
+        for reported, medians in ((same, harmonized), (fresh, launch_medians(random, times, COMMON_START))):
             reported.add(compare_choices(medians, others, MARGIN, CONFIDENCE), truth)
     return [same, fresh]
 

@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from downbeat.locate.facts import NothingSlow, SlowLinks, SlowNode
 from downbeat.locate.live import find_live
+from downbeat.output.facts.locate import NothingSlow, SlowLinks, SlowNode
 from downbeat.statistics.faults import locate
 from downbeat.tables import Floats
 

@@ -15,10 +15,10 @@ import numpy as np
 from downbeat.comparison.facts import MORE_LAUNCHES, next_step
 from downbeat.comparison.judging import powers_of
 from downbeat.data.cells import STEP
+from downbeat.output.words import long
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
-from downbeat.views.words import long
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress, worst_of

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.comparison.conditions import factor_number
+from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.run.experiment import Launch
 from downbeat.text import name_of, seconds_of, split_list
 from downbeat_papers.figure import FIGURES, own_data
@@ -25,7 +26,7 @@ from downbeat_papers.kinds.cells import Cells, ReduceMatrix
 from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, steps
 from downbeat_papers.kinds.late_arrival import LateArrival
 from downbeat_papers.kinds.scaling import Scaling
-from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results
+from downbeat_papers.results import LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
@@ -387,7 +388,7 @@ def skew_file(ranks: int, skews: Sequence[float]) -> xr.Dataset:
     variables = {"exit": (dims, exits), "entry": (dims, 0 * exits), "valid": (dims[:2], np.ones(exits.shape[:2], int))}
     hosts = {"host": ("rank", [f"node{rank}" for rank in range(ranks)])}
     return xr.Dataset(
-        {**variables, **hosts}, coords={"synchronizer": [BARRIER, HARMONIZE]}, attrs={"error_bound_s": 1e-9}
+        {**variables, **hosts}, coords={"synchronizer": [BARRIER, COMMON_START]}, attrs={"error_bound_s": 1e-9}
     )
 
 
