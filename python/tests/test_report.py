@@ -23,7 +23,7 @@ from downbeat.data.attributes import ATTRIBUTES
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.output.blocks import Heading, Line, Number, Numbers, View
 from downbeat.output.facts.comparison import Conclusion, OneLaunchEach, OperationVerdicts
-from downbeat.output.facts.experiment import Algorithms, Lowest, MachineStates
+from downbeat.output.facts.experiment import Algorithms, Caution, Lowest, MachineStates
 from downbeat.output.page import write_page
 from downbeat.output.terminal import view_lines
 from downbeat.output.words import long, short
@@ -164,6 +164,8 @@ def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
     assert isinstance(said, Conclusion)
     assert (said.cells, said.count("undecided")) == (3, 3)
     assert experiment_warnings(experiment)[0].startswith("4 launches")
+    (caution,) = (fact for fact in make_report([experiment.path]).facts if isinstance(fact, Caution))
+    assert long(caution).split()[0] == str(len(experiment_warnings(experiment)))
 
 
 def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
