@@ -1,4 +1,4 @@
-"""Facts on recordings: who comes last, who waits, what was recorded."""
+"""Facts on recordings: late ranks, waiting, call sites, phases, the recording itself."""
 
 from __future__ import annotations
 
