@@ -27,6 +27,7 @@ EXAMPLES = {
     "compare": (
         "downbeat compare results synchronizer=harmonize synchronizer=mpi_barrier",
         "downbeat compare before after --fail-on slower",
+        "downbeat compare before/osu-1.log before/osu-2.log after/osu-1.log after/osu-2.log",
     ),
     "report": ("downbeat report results", "downbeat report before after -o both.html --pictures pictures"),
     "show": ("downbeat show results", "downbeat show results --metric makespan"),

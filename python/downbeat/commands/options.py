@@ -65,6 +65,7 @@ def export_formats() -> Iterable[str]:
 
 
 METRIC_NAMES = names_in("downbeat.data.metrics", "METRICS")
+MEASURE_NAMES = names_in("downbeat.data.readers.kinds", "MEASURES")
 LIBRARY_NAMES = names_in("downbeat.run.libraries", "LIBRARIES")
 FIGURES = names_in("downbeat_papers.figure", "FIGURES")
 FORMAT_NAMES = after_commas(export_formats)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import METRIC_NAMES
+from downbeat.commands.options import MEASURE_NAMES
 from downbeat.errors import UsageError
 
 DEFAULT_NAME = "report.html"
@@ -64,7 +64,7 @@ def show(
         typer.Option(
             help="Metric of each sample.  [default: latency_avg; of other tools all]",
             metavar="NAME",
-            autocompletion=METRIC_NAMES,
+            autocompletion=MEASURE_NAMES,
             show_default=False,
         ),
     ] = "",
@@ -78,8 +78,7 @@ def show(
     A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
     their variables.
     """
-    from downbeat.data.metrics import METRICS
-    from downbeat.data.readers.kinds import KINDS
+    from downbeat.data.readers.kinds import MEASURES
     from downbeat.files import is_standard_output
     from downbeat.output.records import view_record, write_record
     from downbeat.output.terminal import view_lines
@@ -88,8 +87,8 @@ def show(
     from downbeat.views.results import results_view
     from downbeat.views.tool_results import tool_view
 
-    if metric not in ("", *METRICS, *KINDS):
-        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join({**METRICS, **KINDS})}")
+    if metric not in ("", *MEASURES):
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(MEASURES)}")
     if len(paths) == 1 and is_ours(paths[0]) and is_clock_file(paths[0]):
         view = clock_file_view(paths[0])
     else:
@@ -136,7 +135,7 @@ def compare(
         typer.Option(
             help="Metric of each sample.  [default: latency_avg; of other tools what both sides have]",
             metavar="NAME",
-            autocompletion=METRIC_NAMES,
+            autocompletion=MEASURE_NAMES,
             show_default=False,
         ),
     ] = "",

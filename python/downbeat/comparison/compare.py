@@ -22,9 +22,8 @@ from downbeat.comparison.notes import assumption, remarks_on, shorter_span
 from downbeat.comparison.over_all import over_all, shares_of_states
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
-from downbeat.data.metrics import METRICS
 from downbeat.data.readers import counted_over_files
-from downbeat.data.readers.kinds import KINDS, is_rate
+from downbeat.data.readers.kinds import MEASURES, is_rate
 from downbeat.errors import UsageError
 from downbeat.output.fields import COMMON_START
 from downbeat.run.tool_results import ToolExperiment
@@ -47,8 +46,8 @@ class Rule:
     confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
-        if self.metric not in ("", *METRICS, *KINDS):
-            raise UsageError(f"unknown metric '{self.metric}'; choose one of {', '.join({**METRICS, **KINDS})}")
+        if self.metric not in ("", *MEASURES):
+            raise UsageError(f"unknown metric '{self.metric}'; choose one of {', '.join(MEASURES)}")
         if self.statistic not in ("", *STATISTICS) and not PERCENTILE.fullmatch(self.statistic):
             raise UsageError(f"unknown statistic '{self.statistic}'; choose one of {', '.join(STATISTICS)}")
         try:

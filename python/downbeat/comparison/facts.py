@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
 from downbeat.comparison.summaries import row_names
-from downbeat.data.readers.kinds import is_rate, measure_of
+from downbeat.data.readers.kinds import MEASURES, is_rate
 from downbeat.output.facts.comparison import (
     Conclusion,
     FirstNights,
@@ -54,7 +54,7 @@ def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchE
         return []
     cells, (a, b) = rows.verdicts, rows.sides
     ratios = cells.ratio[np.isfinite(cells.ratio)]
-    if ratios.size and np.nanmax([cells.launches_a, cells.launches_b]) == 1 and not rows.history:
+    if ratios.size and np.nanmax([cells.launches_a, cells.launches_b]) == 1 and not (rows.history or rows.paired):
         mean, low, high = float(np.exp(np.log(ratios).mean())), float(ratios.min()), float(ratios.max())
         return [OneLaunchEach(a, b, rows.metric, ratios.size, mean, low, high)]
     counts = tuple(
@@ -64,7 +64,7 @@ def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchE
         if len(ratios)
     )
     sessions = int(np.nanmax(cells.sessions)) if rows.history_is_a and np.isfinite(cells.sessions).any() else 0
-    about = (a, b, rows.metric, rows.readings, measure_of(rows.metric).is_time, len(rows), counts)
+    about = (a, b, rows.metric, rows.readings, MEASURES[rows.metric].is_time, len(rows), counts)
     if len(counts) > 1 or counts[0].verdict not in READINGS:
         return [Conclusion(*about, sessions=sessions, is_rate=is_rate(rows.metric))]
     ratio, low, high = (float(np.exp(np.log(each).mean())) for each in (cells.ratio, cells.ratio_low, cells.ratio_high))

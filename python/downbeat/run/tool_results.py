@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from downbeat.data.cells import NO_PATTERN, OK, PER_CALL, USUAL, WRONG
 from downbeat.data.readers import read_results, recognizes
@@ -24,7 +25,7 @@ from downbeat.output.facts.tool_results import Damage
 from downbeat.run import directory as layout
 from downbeat.run.experiment import Experiment, Launch, open_experiment
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT
-from downbeat.tables import grouped
+from downbeat.tables import Ints, grouped
 from downbeat.text import Units, counted
 
 CELL = ("operation", "size", "datatype", "algorithm")  # factors that numbers have themselves
@@ -36,10 +37,17 @@ SHOWN_FROM = 100  # files: reading fewer takes no second
 
 @dataclass(frozen=True)
 class ToolLaunch(Launch):
-    """The cells of a run of another tool with one number of ranks."""
+    """The cells of a run of another tool with one number of ranks.
+
+    Attributes:
+        run: the run.
+        table: the cells of all launches.
+        rows: of this launch in the table.
+    """
 
     run: ToolRun = field(kw_only=True)
     table: pd.DataFrame = field(kw_only=True, repr=False)
+    rows: Ints = field(kw_only=True, repr=False)
 
     @cached_property
     def context(self) -> dict[str, object]:
@@ -49,12 +57,13 @@ class ToolLaunch(Launch):
     @cached_property
     def cells(self) -> pd.DataFrame:
         """The cells, with columns as of `summarize_cells` where the tool has the numbers."""
-        return self.table
+        return self.table.iloc[self.rows].reset_index(drop=True)
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The kinds of its numbers."""
-        return tuple(name for name in KINDS if any(str(column).startswith(f"{name}_") for column in self.table))
+        present = self.cells.columns[self.cells.notna().any()]
+        return tuple(name for name in KINDS if any(str(column).startswith(f"{name}_") for column in present))
 
 
 @dataclass(frozen=True)
@@ -64,10 +73,17 @@ class ToolExperiment(Experiment):
     Attributes:
         results: the runs and their numbers.
         sources: paths that were given.
+        table: the cells of all launches.
     """
 
     results: Results = field(kw_only=True, repr=False)
     sources: tuple[str, ...] = field(kw_only=True)
+    table: pd.DataFrame = field(kw_only=True, repr=False)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """A row per launch and cell, as of experiments of ours."""
+        return self.table
 
     @property
     def kinds(self) -> list[tuple[str, str]]:
@@ -91,8 +107,10 @@ class ToolExperiment(Experiment):
 
     def with_ranks(self, ranks: int) -> ToolExperiment:
         """The same results with a number of ranks for launches that do not say theirs."""
+        table = self.table.assign(ranks=self.table["ranks"].replace(0, ranks))
+        table.attrs = self.table.attrs
         launches = [each if each.ranks else dataclasses.replace(each, ranks=ranks) for each in self.launches]
-        return dataclasses.replace(self, launches=tuple(launches))
+        return dataclasses.replace(self, launches=tuple(launches), table=table)
 
 
 def open_results(paths: Sequence[str | Path]) -> Experiment:
@@ -140,13 +158,15 @@ def tool_experiment(results: Results, paths: Sequence[str | Path]) -> ToolExperi
     name = parents.pop().name if len(paths) > 1 and len(parents) == 1 and first.parent.name else first.name + more
     table, again = cell_table(results)
     results = dataclasses.replace(results, damages=(*results.damages, *again))
+    table, launches = with_launches(results, table)
     return ToolExperiment(
         first.parent / f"{first.name}{more}",
         name,
-        tuple(launches_of(results, table)),
+        launches,
         None,
         (),
         results=results,
+        table=table,
         sources=tuple(map(str, paths)),
     )
 
@@ -182,47 +202,52 @@ def cell_table(results: Results) -> tuple[pd.DataFrame, tuple[Damage, ...]]:
     return about.join(table).reset_index(), tuple(damages)
 
 
-def launches_of(results: Results, table: pd.DataFrame) -> Iterator[ToolLaunch]:
-    """A launch for each run and number of ranks, numbered among those of the same configuration and operations.
+def with_launches(results: Results, cells: pd.DataFrame) -> tuple[pd.DataFrame, tuple[ToolLaunch, ...]]:
+    """Cells with the factors of their launches: a launch for each run and number of ranks.
 
-    Tools that measure one operation, such as OSU, make a run for each.
+    Launches are numbered among those of the same configuration and operations, for tools that measure one operation,
+    such as OSU, make a run for each.
     """
-    counts: Counter[tuple[object, ...]] = Counter()
-    for (number, ranks, nodes), rows in grouped(table["run"], table["ranks"], table["nodes"]):
-        run, cells = results.runs[number], table.iloc[rows]
+    numbers: Counter[tuple[object, ...]] = Counter()
+    launches: list[tuple[ToolRun, Ints, tuple[str, int, str, int]]] = []
+    for (number, ranks, nodes), rows in grouped(cells["run"], cells["ranks"], cells["nodes"]):
+        run = results.runs[number]
+        variant = counted(nodes, "node") if nodes else DEFAULT_VARIANT
+        library = str(run.context.get("library", run.tool))
+        key = (library, ranks, variant, *sorted(set(cells["operation"].iloc[rows])))
+        numbers[key] += 1
+        launches.append((run, rows, (library, ranks, variant, numbers[key])))
+    columns: dict[str, NDArray[Any]] = {
+        name: np.empty(len(cells), dtype=object)
+        for name in ("library", "variant", "synchronizer", "barrier_algorithm", "timing")
+    }
+    launch_numbers = np.zeros(len(cells), dtype=int)
+    for run, rows, (library, _, variant, number) in launches:
         match = START.fullmatch(run.synchronizer)
         start, algorithm, timing = match.groups() if match else (run.synchronizer, None, None)
-        variant = counted(nodes, "node") if nodes else DEFAULT_VARIANT
-        library = run.context.get("library", run.tool)
-        key = (library, ranks, variant, *sorted(set(cells["operation"])))
-        counts[key] += 1
-        frame = cells.drop(columns=["run", "ranks", "nodes", "calls"]).reset_index(drop=True)
-        constant: dict[str, Any] = {
-            "cell": range(len(frame)),
-            "synchronizer": start,
-            "barrier_algorithm": algorithm or USUAL,
-            "timing": timing or run.timing or PER_CALL,
-            "pattern": NO_PATTERN,
-            "largest_delay": 0.0,
-            "computation": 0.0,
-            "error_bound": np.nan,
-            "valid_count": cells["calls"].to_numpy(),
-            "rejected": 0,
-        }
-        frame = frame.assign(**constant)
-        units = {f"{kind}_{statistic}": KINDS[kind].unit for kind, statistic in results.kinds()}
-        frame.attrs["units"] = Units({"size": "byte", **units})
-        yield ToolLaunch(
-            str(library),
-            ranks,
-            DEFAULT_ENVIRONMENT,
-            counts[key],
-            Path(run.path),
-            {},
-            variant,
-            run=run,
-            table=frame,
-        )
+        values = (library, variant, start, algorithm or USUAL, timing or run.timing or PER_CALL)
+        for name, value in zip(columns, values, strict=True):
+            columns[name][rows] = value
+        launch_numbers[rows] = number
+    table = cells.drop(columns=["run", "nodes", "calls"]).assign(
+        **columns,
+        environment=DEFAULT_ENVIRONMENT,
+        launch=launch_numbers,
+        pattern=NO_PATTERN,
+        largest_delay=0.0,
+        computation=0.0,
+        error_bound=np.nan,
+        valid_count=cells["calls"],
+        rejected=0,
+        state="",
+    )
+    units = {f"{kind}_{statistic}": KINDS[kind].unit for kind, statistic in results.kinds()}
+    table.attrs["units"] = Units({"size": "byte", **units})
+    return table, tuple(
+        ToolLaunch(*key, number, Path(run.path), {}, variant, run=run, table=table, rows=rows)
+        for run, rows, (library, ranks, variant, number) in launches
+        for key in [(library, ranks, DEFAULT_ENVIRONMENT)]
+    )
 
 
 def number_frames(experiment: ToolExperiment, rows: str) -> Iterator[pd.DataFrame]:

@@ -14,7 +14,7 @@ from downbeat.comparison.conditions import SYNCHRONIZER
 from downbeat.comparison.facts import conclusion, open_cells, other_cells, slow_launches, step_of, unseen
 from downbeat.comparison.over_all import within_states
 from downbeat.comparison.sides import Side
-from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, measure_of
+from downbeat.data.readers.kinds import KINDS, MEASURES, UNITS_SHOWN
 from downbeat.output.blocks import Block, Depth, Line, Table, Terms, View
 from downbeat.output.facts.comparison import FirstNights
 from downbeat.output.fields import BARRIER, COMMON_START, Field, factor_field
@@ -152,7 +152,7 @@ def head_of(rows: Compared) -> list[tuple[str, str]]:
     tests = {0: "no test", 1: "one test"}.get(rows.tests, f"Holm's correction for {rows.tests} cells")
     equivalent = f"equivalent: within {PERCENT * rows.margin:g} % of 1"
     return [
-        ("metric", f"{rows.metric} in {shown_unit(rows.metric)[0]}: {measure_of(rows.metric).meaning}"),
+        ("metric", f"{rows.metric} in {shown_unit(rows.metric)[0]}: {MEASURES[rows.metric].meaning}"),
         ("", f"{rows.statistic} of a launch, the typical launch"),
         ("A", side_text(rows.name_a, rows.where_a, rows.verdicts.launches_a, unit)),
         ("B", side_text(rows.name_b, rows.where_b, rows.verdicts.launches_b)),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.summaries import described_cells, typical_of_launches
-from downbeat.data.cells import Cells
+from downbeat.data.cells import STATISTICS, Cells
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.readers import counted_over_files
 from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, Kind
@@ -27,6 +27,8 @@ from downbeat.text import counted, listed
 SCHEMA_VERSION = 1  # of the record
 STARTED = ("synchronizer", "barrier_algorithm", "timing")  # are those of the tool
 SERIES = tuple(name for name in FACTORS if name not in (*STARTED, "operation", "size"))
+ORDER = ("algorithm", "datatype", "ranks", "variant", "library", "operation")  # of rows, the last one first
+SHOWN = ("median", "p95", "p99")  # statistics of kinds that have all of them, as of experiments of ours
 SPREAD, SPREAD_MEANING = "spread", "largest launch / smallest launch, of the first of these numbers"
 PICTURE_CAPTION = "{} over launches, with the smallest and the largest launch."
 
@@ -52,10 +54,11 @@ def typical_numbers(experiment: ToolExperiment, metric: str) -> Typical:
     if metric:
         experiment.lines_on_metric(metric)
     cells, rows = experiment.cell_table, []
+    complete = {kind for kind, _ in experiment.kinds if all((kind, each) in experiment.kinds for each in STATISTICS)}
     numbers = {
         (kind, statistic): cells.source[f"{kind}_{statistic}"].to_numpy(dtype=float)
         for kind, statistic in experiment.kinds
-        if metric in ("", kind)
+        if metric in ("", kind) and (statistic in SHOWN or kind not in complete)
     }
     for _, indices in grouped(*(getattr(cells, name) for name in FACTORS)):
         counted_rows = indices[cells.counts[indices]]
@@ -121,6 +124,8 @@ def tables_of(cells: Cells, numbers: Typical) -> Iterator[Table]:
     for kinds in dict.fromkeys(sets.values()):
         inside = numbers[np.array([sets[operation] == kinds for operation in operations])]
         rows = np.array(list(dict.fromkeys(inside.row.tolist())))
+        keys = [getattr(cells[rows], name) for name in ("size", *ORDER)]
+        rows = rows[np.lexsort([np.unique(each, return_inverse=True)[1] for each in keys])]
         group = cells[rows]
         varying = [name for name in FACTORS if name not in IMPLIED and len(set(getattr(group, name))) > 1]
         labels = sorted({"operation", "size", *varying} - set(STARTED), key=FACTORS.index)

@@ -70,7 +70,8 @@ def read_results(paths: Sequence[str | Path], progress: Progress = lambda _numbe
         chunks.append(read_source(Source(path)))
     if not any(each.runs for each in chunks):
         more = f" and {len(paths) - 1} more have" if len(paths) > 1 else " has"
-        raise UsageError(f"'{paths[0]}'{more} no results that Downbeat reads; it reads: {tool_names()}")
+        known = f"netCDF of downbeat-bench, {tool_names()}"
+        raise UsageError(f"'{paths[0]}'{more} no results that Downbeat reads; it reads: {known}")
     return Results.joined(chunks)
 
 

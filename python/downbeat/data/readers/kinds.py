@@ -92,13 +92,8 @@ def is_rate(metric: str) -> bool:
     return metric in KINDS and KINDS[metric].is_rate
 
 
-def measure_of(metric: str) -> Kind | Metric:
-    """The description of a metric of ours or of a kind of other tools.
-
-    Raises:
-        KeyError: it is neither.
-    """
-    return METRICS.get(metric) or KINDS[metric]
+# The metrics of ours and the kinds of other tools, by their names.
+MEASURES: dict[str, Kind | Metric] = {**KINDS, **METRICS}
 
 
 # How units are shown: their names on screens, and the kind of their fields.
