@@ -63,6 +63,7 @@ SECTIONS = {
         "Alignment": "measured/align",
         "Reliability": "measured/reliability",
         "Benchmarks and traces": "measured/benchmarks",
+        "Published archives": "measured/archives",
     },
 }
 

@@ -114,12 +114,12 @@ class FromResults:
         table = self.choices
         enough = int((table.launches >= FEWEST_LAUNCHES).sum())
         yield DecidedCells(len(table), int(table.decided.sum()), enough, FEWEST_LAUNCHES, int(table.launches.max()))
-        rest = int((~table.decided).sum())
-        if rest:
+        undecided = int((~table.decided).sum())
+        if undecided:
             needed = np.sort(table.needed[~table.decided])
-            half = float(needed[math.ceil(rest / 2) - 1]) if np.isfinite(needed).all() else math.nan
+            half = float(needed[math.ceil(undecided / 2) - 1]) if np.isfinite(needed).all() else math.nan
             beyond = not half < MOST_LAUNCHES
-            yield LaunchesForHalf(rest, self.known, None if beyond else int(half), not math.isnan(half))
+            yield LaunchesForHalf(undecided, self.known, None if beyond else int(half), not math.isnan(half))
         if self.alone:
             yield AloneInCells(self.alone)
         if self.rules:

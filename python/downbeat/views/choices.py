@@ -55,12 +55,12 @@ def role_of(fact: Fact, number: int) -> Role:
 
 def place_text(library: str, setting: str) -> str:
     """What numbers are of, without the names of factors: "leonardo, OMPI 4.1.6"."""
-    words = [part.partition("=")[2] for part in setting.split(",") if part]
+    words = [factor.partition("=")[2] for factor in setting.split(",") if factor]
     return textwrap.shorten(", ".join(filter(None, [*words, library])), LONGEST_PLACE, placeholder=" ...")
 
 
 def by_collective(table: Choices) -> Table:
-    """A row for each collective, number of ranks, library and setting, with what is known of its cells."""
+    """A row for each collective, number of ranks, library and setting, with the state of its cells."""
     rows = [
         {
             "of": place_text(library, setting),
