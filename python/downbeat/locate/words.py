@@ -17,10 +17,8 @@ from downbeat.locate.facts import (
     SlowNode,
 )
 from downbeat.output.fields import percent_text, short_time, with_zeros
-from downbeat.output.words import long, short
+from downbeat.output.words import long
 from downbeat.text import counted, listed
-
-__all__ = ["long", "short"]
 
 MOST_LINKS = 8  # in a sentence
 PLAIN = 3.0  # larger ratios need no second decimal
@@ -87,11 +85,6 @@ def _(fact: SlowNode) -> str:
         f"{name_of(slow)} {verb} {'slower' if since else 'slow'}{since}{in_setting(fact.setting)}: {numbers_of(slow)} "
         f"({times(slow.ratio)}); {slow.slow} of {slow.of} {whose}. {certainty_text(fact.certainty)}"
     )
-
-
-@short.register
-def _(fact: SlowNode) -> str:
-    return f"{name_of(fact.node)}: {times(fact.node.ratio)} its peers{in_setting(fact.setting)}"
 
 
 @long.register
