@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 from downbeat.locate.facts import (
     AllSlower,
     Certainty,
@@ -95,7 +93,8 @@ def _(fact: SlowLinks) -> str:
         f"{name_of(link)} {amount(link.value, link.is_rate)} ({times(link.ratio)})" for link in fact.links[:MOST_LINKS]
     ]
     more = f", and {len(fact.links) - MOST_LINKS} more" if len(fact.links) > MOST_LINKS else ""
-    peers = amount(statistics.median(link.peers for link in fact.links), fact.links[0].is_rate)
+    low, high = (amount(edge(link.peers for link in fact.links), fact.links[0].is_rate) for edge in (min, max))
+    peers = low if low == high else f"{low} to {high}"
     return (
         f"{counted(len(fact.links), 'link')} {verb} {'slower' if since else 'slow'}{since}{in_setting(fact.setting)}, "
         f"and no node explains {'it' if len(fact.links) == 1 else 'them'}: {', '.join(shown)}{more}; peers {peers}. "
