@@ -86,7 +86,7 @@ class Located:
         links_steady: whether links can be named.
         node_power: share of nodes that would have been named, had they been PLANTED times slower.
         link_power: likewise of links.
-        link_suspicion: share of links that would have been suspected.
+        link_margins: deviations of sound links beyond those of suspects, shape (n, n); NaN for all others.
         values: per pair, the most of any.
         false_alarm: probability that a sound machine has any accusation, at most.
         deviations: log times against peers, shape (n, n), from row to column; NaN where not measured.
@@ -102,7 +102,7 @@ class Located:
     links_steady: bool
     node_power: float
     link_power: float
-    link_suspicion: float
+    link_margins: Floats
     values: int
     false_alarm: float
     deviations: Floats
@@ -396,8 +396,7 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
     confirmed = beyond & (links.chances() <= link_level)
     unjudged = count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
     links_steady = count(beyond) <= MOST_LINKS * nodes and unjudged <= MOST_UNJUDGED
-    suspected = links.deviation + math.log(PLANTED) > links.limit
-    would = suspected & (links.chances(math.log(PLANTED)) <= link_level)
+    would = (links.deviation + math.log(PLANTED) > links.limit) & (links.chances(math.log(PLANTED)) <= link_level)
     node_would = np.logical_or.reduce([each.would for each in scores.values()])
     sound = judged & ~confirmed
     return Located(
@@ -411,7 +410,7 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
         links_steady=links_steady,
         node_power=count(node_would & ~named) / max(1, count(~named)) if steady else 0.0,
         link_power=count(would & sound) / max(1, count(sound)) if links_steady else 0.0,
-        link_suspicion=count(suspected & sound) / max(1, count(sound)),
+        link_margins=np.where(sound, links.deviation - links.limit, np.nan),
         values=int(links.values.max(initial=0)),
         false_alarm=level,
         deviations=np.fmax(against.sender, against.receiver),
