@@ -46,6 +46,12 @@ def osu_log(seconds: Floats) -> str:
     return "\n".join(["# OSU MPI Latency Test v7.4", "# Size          Latency (us)", *rows]) + "\n"
 
 
+def osu_bandwidth_log(rates: Floats) -> str:
+    """A log of osu_bw, a line for each bandwidth in B/s, from 64 KiB on."""
+    rows = [f"{2 ** (16 + row):<10}{1e-6 * value:20.2f}" for row, value in enumerate(rates)]
+    return "\n".join(["# OSU MPI Bandwidth Test v7.4", "# Size      Bandwidth (MB/s)", *rows]) + "\n"
+
+
 def write_nccl_logs(directory: Path, times: Floats, failed: tuple[tuple[int, int], ...] = ()) -> Path:
     """Writes a log for each pair; `times`: log times, shape (values, nodes, nodes), 0 is 10 GB/s."""
     directory.mkdir()

@@ -14,7 +14,7 @@ from downbeat.data.readers.results import ToolRun
 from downbeat.statistics.fresh import Rounds, confirmed
 from downbeat.tables import Floats
 from downbeat_command import downbeat
-from pair_files import osu_log, write_nccl_logs, write_pairs
+from pair_files import osu_bandwidth_log, osu_log, write_nccl_logs, write_pairs
 
 from tests.statistics.benched import Bench, names_of
 from tests.statistics.machines import Machine, slow_link, slow_node
@@ -63,6 +63,17 @@ def test_slow_links_in_logs_of_osu(tmp_path: Path) -> None:
     assert not slow["links"][0]["is_rate"]
 
 
+def test_a_direction_in_logs_of_both_orders(tmp_path: Path) -> None:
+    machine = slow_link(times(), 9, 2, 3.0, both=False)
+    names = names_of(12)
+    for a, b in np.argwhere(~np.eye(12, dtype=bool)):
+        log = osu_bandwidth_log(10e9 * np.exp(-machine[:, a, b]))
+        (tmp_path / f"osu_bw_{names[a]}_{names[b]}.txt").write_text(log, encoding="utf-8")
+    (slow,) = facts(located(tmp_path), "slow_links")
+    assert [(link["ends"], link["direction"]) for link in slow["links"]] == [(["node009", "node002"], 1)]
+    assert slow["links"][0]["peers"] / slow["links"][0]["value"] == pytest.approx(3.0, rel=0.15)
+
+
 def test_nothing_slow_and_what_would_have_been_found(tmp_path: Path) -> None:
     record = located(write_nccl_logs(tmp_path / "logs", times()), "--fail-on", "unsteady")
     (sound,) = facts(record, "nothing_slow")
@@ -96,7 +107,7 @@ def test_a_page_and_its_numbers(tmp_path: Path) -> None:
         ("osu_latency_node1_node2.txt", ("node1", "node2")),
         ("logs/osu_bw.cnode2-001_cnode2-002.out", ("cnode2-001", "cnode2-002")),
         ("x.tar.gz:a/bw_r1-n3--r2-n4.txt", ("r1-n3", "r2-n4")),
-        ("lat-n02-n01.log", ("n01", "n02")),
+        ("lat-n02-n01.log", ("n02", "n01")),
         ("osu_latency_2024_11_03.txt", ()),
         ("latency.txt", ()),
     ],

@@ -9,7 +9,7 @@ from downbeat.tables import Floats
 
 from tests.statistics.machines import Machine, shuffled, slow_link, slow_node
 
-RUNS = 20  # the full counts are in tests/statistics/faults.py
+RUNS = 10  # the full counts are in tests/statistics/faults.py
 NODE, A, B = 23, 5, 40
 
 
@@ -49,12 +49,13 @@ def test_directions_are_told_apart() -> None:
     ]
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.05, 0.08, 0.12])
+@pytest.mark.parametrize("noise", [0.01, 0.08, 0.12])
 def test_the_stated_power_is_the_counted(noise: float) -> None:
     stated, counted = [], []
     for seed, times in enumerate(machines(Machine(nodes=32, noise=noise), 60)):
         random = np.random.default_rng(seed)
-        stated.append((locate(times).node_power, locate(times).link_power))
+        located = locate(times)
+        stated.append((located.node_power, located.link_power))
         a, b = (int(node) for node in random.choice(32, 2, replace=False))
         counted.append(
             (

@@ -10,6 +10,8 @@ from downbeat.statistics.distributions import normal_quantile
 from downbeat.statistics.faults import FACTOR, FALSE_ALARM, MAD_SIGMA, middle, peers_of
 from downbeat.tables import Floats
 
+from tests.statistics.machines import LEAF
+
 MOST_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10  # of downbeat-bench
 SECOND_LOOK, FRESH = 2, 3
 
@@ -28,18 +30,24 @@ class Bench:
         random: generator.
         noise: of a time, of logarithms.
         outliers: share of times that are 2 to 8 times larger.
+        jobs: whether other jobs double the times of a leaf in a third of the rounds.
     """
 
     base: Floats
     random: np.random.Generator
     noise: float = 0.01
     outliers: float = 0.01
+    jobs: bool = False
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
     def measured(self, a: np.ndarray, b: np.ndarray) -> tuple[Floats, Floats]:
         """Times of pairs in both directions; an outlier is in both."""
         slow = self.random.random(len(a)) < self.outliers
         shared = np.where(slow, self.random.uniform(2, 8, len(a)), 1.0)
+        if self.jobs:
+            busy = self.random.integers(-(-len(self.base) // LEAF), size=len(a))
+            touched = ((a // LEAF == busy) | (b // LEAF == busy)) & (self.random.random(len(a)) < 1 / 3)
+            shared = np.where(touched, 2 * shared, shared)
         ab, ba = (
             2e-6 * shared * np.exp(self.base[ends] + self.random.normal(0, self.noise, len(a)))
             for ends in ((a, b), (b, a))
@@ -58,7 +66,7 @@ class Bench:
         return smaller
 
     def suspects(self, times: Floats) -> list[tuple[int, ...]]:
-        """Nodes, then links, by robust deviations from peers; at most MOST_SUSPECTS."""
+        """Nodes, then links, by robust deviations from peers; the slowest first."""
         near = peers_of(times)
         scores = middle(times, axis=1)
         scores = scores - middle(scores[near], axis=1)
@@ -70,7 +78,7 @@ class Bench:
         links = np.where(np.triu(np.ones_like(links), 1) > 0, links, np.nan)
         slow = np.argwhere(links > limit_of(links[~np.isnan(links)]))
         slow = slow[np.argsort(-links[slow[:, 0], slow[:, 1]])]
-        return [*((node,) for node in nodes), *(tuple(map(int, link)) for link in slow)][:MOST_SUSPECTS]
+        return [*((node,) for node in nodes), *(tuple(map(int, link)) for link in slow)]
 
     def look(self, a: int, b: int, passed: int, role: int, suspect: int) -> float:
         """Measures a pair again; the log time of both directions."""
@@ -111,6 +119,7 @@ class Bench:
         """Runs all; `of_ranks`: columns of RankStates."""
         times = self.tournament()
         suspects = self.suspects(times)
+        found, suspects = len(suspects), suspects[:MOST_SUSPECTS]
         self.confirm(suspects, times)
         a, b, passed, role, suspect, ab, ba = (np.array(each) for each in zip(*self.rows, strict=True))
         integers = {"a": a, "b": b, "passed": passed, "role": role, "suspect": suspect}
@@ -125,7 +134,7 @@ class Bench:
         unknown = np.full(len(self.base), np.nan)
         states = RankStates(**{each.name: of_ranks.get(each.name, unknown) for each in RankStates.columns()})
         names = tuple(names_of(len(self.base)))
-        return PairFile(names, looks, tuple(suspects), len(suspects), names, states)
+        return PairFile(names, looks, tuple(suspects), found, names, states)
 
 
 def limit_of(scores: Floats) -> float:

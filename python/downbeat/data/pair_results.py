@@ -10,7 +10,7 @@ from pathlib import PurePath
 import numpy as np
 
 from downbeat.data.cells import OK
-from downbeat.data.pairs import BOTH, Pairs, PairTimes
+from downbeat.data.pairs import BOTH, FORWARD, Pairs, PairTimes
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.readers.results import Numbers, Results, ToolRun
 from downbeat.errors import UsageError
@@ -18,6 +18,7 @@ from downbeat.text import bytes_text
 
 # The kinds of numbers that are used, the first one that a setting has.
 KINDS_OF_PAIRS = ("bus_bandwidth", "bandwidth", "one_way", "call_time", "latency_avg")
+DIRECTED = "bandwidth"  # of OSU from the first node to the second, if there is a log of each order
 LARGE = 16  # largest size over the smallest one that counts: over this range protocols rarely change
 SMALL_BYTES = 1024  # sizes up to this are a setting of their own: latency without bandwidth
 SEPARATORS = (r"[_+,~.]|--", r"-")  # between names of nodes in names of files
@@ -49,9 +50,10 @@ def pairs_in(results: Results) -> list[PairTimes]:
     ):
         kind = next(kind for kind in KINDS_OF_PAIRS if kind in members.kind)
         chosen = members[np.flatnonzero(members.kind == kind)]
-        measured = {pair_of[run] for run in chosen.run}
-        tried = {pair_of[run] for run in silent if results.runs[run].tool == tool and settings[run] == setting}
-        failed = tuple(sorted((index[pair[0]], index[pair[1]]) for pair in tried - measured if pair))
+        measured = {frozenset(pair_of[run]) for run in chosen.run}
+        tried = [run for run in silent if results.runs[run].tool == tool and settings[run] == setting]
+        lost = {frozenset(pair_of[run]) for run in tried} - measured - {frozenset()}
+        failed = tuple((a, b) for a, b in sorted(sorted(index[name] for name in pair) for pair in lost))
         for label, in_range in ranges_of(chosen, KINDS[kind].is_time):
             table = table_of(in_range, [tuple(index[name] for name in pair) for pair in pair_of], KINDS[kind].is_time)
             words = f"{operation}{f' with {setting}' if setting else ''}{f', {label}' if label else ''}"
@@ -72,7 +74,7 @@ def pair_of_run(run: ToolRun) -> Pair | tuple[()]:
     """
     hosts = [host for host in run.context.get("hosts", "").split(",") if host]
     if hosts:
-        return (min(hosts), max(hosts)) if len(hosts) == 2 else ()
+        return (hosts[0], hosts[1]) if len(hosts) == 2 else ()
     stem = PurePath(run.path.rpartition(":")[2]).stem
     for separator in SEPARATORS:
         words = [word for word in re.split(separator, stem) if word]
@@ -83,7 +85,7 @@ def pair_of_run(run: ToolRun) -> Pair | tuple[()]:
                 and re.search(r"[A-Za-z].*\d", first)
                 and without_digits(first) == without_digits(second)
             ):
-                return min(first, second), max(first, second)
+                return first, second
     return ()
 
 
@@ -105,17 +107,21 @@ def ranges_of(numbers: Numbers, is_time: bool) -> Iterator[tuple[str, Numbers]]:
 
 def table_of(numbers: Numbers, nodes: Sequence[tuple[int, ...]], is_time: bool) -> Pairs:
     """The table of numbers; `nodes`: indices of the two nodes of each run. Runs of the same pair are its launches."""
+    ends = np.array([nodes[run] for run in numbers.run])
+    ordered = set(map(tuple, ends.tolist()))
+    directed = numbers.kind[0] == DIRECTED and ordered == {(b, a) for a, b in ordered}
+    ends = ends if directed else np.sort(ends, axis=1)
     before: Counter[tuple[int, ...]] = Counter()
     launch = {}
-    for run in dict.fromkeys(numbers.run.tolist()):
-        launch[run] = before[nodes[run]]
-        before[nodes[run]] += 1
-    ends = np.array([nodes[run] for run in numbers.run])
+    for run, pair in zip(numbers.run.tolist(), map(tuple, ends.tolist()), strict=True):
+        if run not in launch:
+            launch[run] = before[pair]
+            before[pair] += 1
     return Pairs(
         round=np.zeros(len(numbers), dtype=np.int64),
         a=ends[:, 0],
         b=ends[:, 1],
-        direction=np.full(len(numbers), BOTH),
+        direction=np.full(len(numbers), FORWARD if directed else BOTH),
         size=numbers.size,
         value=numbers.value if is_time else np.maximum(numbers.size, 1) / numbers.value,
         launch=np.array([launch[run] for run in numbers.run]),

@@ -49,8 +49,8 @@ def find_live(measured: PairFile) -> Findings:
     links_steady = nodes_steady and links <= MOST_LINKS * nodes
     slow = confirmed_suspects(measured)
     slow_nodes = [each for each in slow if len(each.ends) == 1 and (nodes_steady or each.ends[0] in in_leaves)]
-    slow_links = tuple(each for each in slow if len(each.ends) == 2 and links_steady)
-    powers = live_powers(times, findings.located)
+    slow_links = tuple(each for each in slow if len(each.ends) == 2)  # fresh rounds decide, also beside many suspects
+    powers = live_powers(measured, times, findings.located)
     of_nodes, of_links = (Certainty(FALSE_ALARM, PLANTED, power) for power in powers)
     leaves_and_nodes = with_leaves(slow_nodes, [[measured.names[node] for node in group] for group in groups])
     accused: list[Fact] = [SlowNode("", "", each, of_nodes) for each in leaves_and_nodes]
@@ -85,12 +85,19 @@ def confirmed_suspects(measured: PairFile) -> list[Slowness]:
     ]
 
 
-def live_powers(times: PairTimes, located: Located) -> tuple[float, float]:
-    """The shares of nodes and of links that would be suspected and confirmed, were they PLANTED times slower."""
+def live_powers(measured: PairFile, times: PairTimes, located: Located) -> tuple[float, float]:
+    """The shares of nodes and of links that would be suspected and confirmed, were they PLANTED times slower.
+
+    Of too many suspects the slowest were looked at again: a link must then be slower than the last of these.
+    """
+    margins = located.link_margins
+    looked_at = [margins[suspect] for suspect in measured.suspects if len(suspect) == 2]
+    last = min(looked_at, default=0.0) if measured.suspects_found > len(measured.suspects) else 0.0
+    suspected = np.mean(margins[~np.isnan(margins)] + math.log(PLANTED) > max(0.0, last))
     noise = noise_of(times.log_times())
     spread = located.deviations[~np.isnan(located.deviations)]
     of_nodes, of_links = (confirming_power(noise, spread, rounds) for rounds in (NODE_ROUNDS, LINK_ROUNDS))
-    return located.node_power * of_nodes, located.link_suspicion * of_links
+    return located.node_power * of_nodes, float(suspected) * of_links
 
 
 def rounds_of(looks: Looks, suspect: int, passed: int) -> tuple[Rounds, Looks]:

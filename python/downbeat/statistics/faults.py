@@ -37,6 +37,7 @@ LEAF_SUSPECTS = 8  # more suspects with common peers: their leaf is named
 COMMON_PEERS = PEERS // 2
 FEWEST_NODES = 4  # below, no node has two peers
 PERSISTENT = 0.75  # share of values of a link that are slow
+RATIOS = (FACTOR, 2.0, 4.0)  # beyond which values are counted as slow: few isolated values are beyond the larger ones
 SLOW_DEVIATION = 3.0  # robust standard deviations beyond which a single value is slow
 MAD_SIGMA = 1.4826  # standard deviation of normal numbers / median absolute deviation
 SMALLEST_SIGMA = 1e-6  # of logarithms; smaller is rounding
@@ -85,7 +86,7 @@ class Located:
         links_steady: whether links can be named.
         node_power: share of nodes that would have been named, had they been PLANTED times slower.
         link_power: likewise of links.
-        link_suspicion: share of links that would have been suspected.
+        link_margins: deviations of sound links beyond those of suspects, shape (n, n); NaN for all others.
         values: per pair, the most of any.
         false_alarm: probability that a sound machine has any accusation, at most.
         deviations: log times against peers, shape (n, n), from row to column; NaN where not measured.
@@ -101,7 +102,7 @@ class Located:
     links_steady: bool
     node_power: float
     link_power: float
-    link_suspicion: float
+    link_margins: Floats
     values: int
     false_alarm: float
     deviations: Floats
@@ -304,11 +305,9 @@ class LinkScores:
 
     deviation: Floats
     limit: Floats  # of the deviation
-    slow: Ints  # values
-    values: Ints
-    would_slow: Ints  # values that would be slow, were the link PLANTED times slower
-    chance: Floats  # by number of values and of slow ones, for all links together
-    spread: Floats  # robust standard deviation of the values of a link
+    judged: Flags
+    single: Floats  # deviation of each value, shape (values, n, n)
+    scatter: Floats  # that it must exceed, likewise
 
     @classmethod
     def of(
@@ -328,24 +327,43 @@ class LinkScores:
         deviation = np.where(judged, combined.link, np.nan)
         scatter = np.fmax(combined.scatter, sigma_of(deviation))
         limit = np.maximum(math.log(FACTOR), normal_quantile(1 - level / links) * scatter)
-        slow, would, values = (np.zeros(judged.shape, dtype=np.int64) for _ in range(3))
-        single = np.full(times.shape, np.nan)
+        single, scatters = np.full(times.shape, np.nan), np.full(times.shape, np.nan)
         for number, each in enumerate(times):
             against = Against.peers(each, peers, directed)
             single[number] = np.where(judged, against.link, np.nan)
-            bound = np.maximum(math.log(FACTOR), SLOW_DEVIATION * np.fmax(against.scatter, sigma_of(single[number])))
-            slow += single[number] > bound
-            would += single[number] + math.log(PLANTED) > bound
-            values += ~np.isnan(single[number])
-        isolated = judged & (slow < PERSISTENT * values)
-        rate = (slow[isolated].sum() + 1) / (values[isolated].sum() + 2)
-        chance = np.minimum(1.0, links * chance_of_slow(int(values.max()), float(rate)))
-        spread = MAD_SIGMA * middle(np.abs(single - middle(single, axis=0)), axis=0)
-        return cls(deviation, limit, slow, values, would, chance, spread)
+            scatters[number] = SLOW_DEVIATION * np.fmax(against.scatter, sigma_of(single[number]))
+        return cls(deviation, limit, judged, single, scatters)
 
-    def confirmed(self, slow: Ints, level: float) -> Flags:
-        """The links with nearly all values slow, more than isolated slow values explain."""
-        return (slow >= PERSISTENT * self.values) & (self.values > 0) & (self.chance[self.values, slow] <= level)
+    @property
+    def values(self) -> Ints:
+        """The number of values of each link."""
+        return np.asarray(np.count_nonzero(~np.isnan(self.single), axis=0))
+
+    @property
+    def spread(self) -> Floats:
+        """Robust standard deviation of the values of each link."""
+        return MAD_SIGMA * middle(np.abs(self.single - middle(self.single, axis=0)), axis=0)
+
+    def slow(self, ratio: float = FACTOR, shift: float = 0.0) -> Ints:
+        """The number of values beyond a ratio and the scatter of peers, were they larger by a shift."""
+        limits = np.maximum(math.log(ratio), self.scatter)
+        return np.asarray(np.count_nonzero(self.single + shift > limits, axis=0))
+
+    def chances(self, shift: float = 0.0) -> Floats:
+        """Probability of as many slow values of any link by chance, by the rate of isolated ones; `shift` as in `slow`.
+
+        1 for links with fewer slow values than PERSISTENT of all.
+        """
+        values, smallest = self.values, np.ones(self.deviation.shape)
+        tests = len(RATIOS) * max(1, count(self.judged))
+        for ratio in RATIOS:
+            slow, shifted = self.slow(ratio), self.slow(ratio, shift)
+            isolated = self.judged & (slow < PERSISTENT * values)
+            rate = (slow[isolated].sum() + 1) / (values[isolated].sum() + 2)
+            chance = tests * chance_of_slow(int(values.max()), float(rate))[values, shifted]
+            persistent = (shifted >= PERSISTENT * values) & (values > 0)
+            smallest = np.where(persistent, np.minimum(smallest, chance), smallest)
+        return smallest
 
 
 def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) -> Located:
@@ -375,11 +393,10 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
         judged &= np.triu(np.ones_like(judged), 1)
     links = LinkScores.of(times, against, peers, judged, directed, link_level)
     beyond = links.deviation > links.limit
-    confirmed = beyond & links.confirmed(links.slow, link_level)
+    confirmed = beyond & (links.chances() <= link_level)
     unjudged = count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
     links_steady = count(beyond) <= MOST_LINKS * nodes and unjudged <= MOST_UNJUDGED
-    suspected = links.deviation + math.log(PLANTED) > links.limit
-    would = suspected & links.confirmed(links.would_slow, link_level)
+    would = (links.deviation + math.log(PLANTED) > links.limit) & (links.chances(math.log(PLANTED)) <= link_level)
     node_would = np.logical_or.reduce([each.would for each in scores.values()])
     sound = judged & ~confirmed
     return Located(
@@ -393,7 +410,7 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
         links_steady=links_steady,
         node_power=count(node_would & ~named) / max(1, count(~named)) if steady else 0.0,
         link_power=count(would & sound) / max(1, count(sound)) if links_steady else 0.0,
-        link_suspicion=count(suspected & sound) / max(1, count(sound)),
+        link_margins=np.where(sound, links.deviation - links.limit, np.nan),
         values=int(links.values.max(initial=0)),
         false_alarm=level,
         deviations=np.fmax(against.sender, against.receiver),
@@ -461,14 +478,20 @@ def leaves(suspects: Ints, peers: Ints) -> list[list[int]]:
 def link_faults(links: LinkScores, confirmed: Flags, directed: bool) -> list[Fault]:
     """The slow links, the slowest first; the two directions of a link are a single fault if both are slow."""
     faults = []
+    chances, counts, values = links.chances(), links.slow(), links.values
     for a, b in np.argwhere(confirmed):
         if confirmed[b, a] and a > b:
             continue
-        ways = [(a, b), (b, a)] if confirmed[b, a] else [(a, b)]
-        deviation = max(links.deviation[way] for way in ways)
-        slow, values = (sum(int(counts[way]) for way in ways) for counts in (links.slow, links.values))
-        chance = max(float(links.chance[links.values[way], links.slow[way]]) for way in ways)
+        ways = ([a, b], [b, a]) if confirmed[b, a] else ([a], [b])
         faults.append(
-            Fault("link", (int(a), int(b)), int(directed and len(ways) == 1), math.exp(deviation), slow, values, chance)
+            Fault(
+                kind="link",
+                members=(int(a), int(b)),
+                direction=int(directed and not confirmed[b, a]),
+                ratio=math.exp(links.deviation[ways].max()),
+                slow=int(counts[ways].sum()),
+                pairs=int(values[ways].sum()),
+                chance=float(chances[ways].max()),
+            )
         )
     return sorted(faults, key=lambda fault: -fault.ratio)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 from downbeat.output.facts.locate import (
     AllSlower,
     Certainty,
@@ -17,7 +15,7 @@ from downbeat.output.facts.locate import (
     SlowNode,
 )
 from downbeat.output.fields import percent_text, short_time, with_zeros
-from downbeat.output.words.wording import long, short
+from downbeat.output.words.wording import long
 from downbeat.text import counted, listed
 
 MOST_LINKS = 8  # in a sentence
@@ -87,11 +85,6 @@ def _(fact: SlowNode) -> str:
     )
 
 
-@short.register
-def _(fact: SlowNode) -> str:
-    return f"{name_of(fact.node)}: {times(fact.node.ratio)} its peers{in_setting(fact.setting)}"
-
-
 @long.register
 def _(fact: SlowLinks) -> str:
     since = f" than in {fact.since}" if fact.since else ""
@@ -100,7 +93,8 @@ def _(fact: SlowLinks) -> str:
         f"{name_of(link)} {amount(link.value, link.is_rate)} ({times(link.ratio)})" for link in fact.links[:MOST_LINKS]
     ]
     more = f", and {len(fact.links) - MOST_LINKS} more" if len(fact.links) > MOST_LINKS else ""
-    peers = amount(statistics.median(link.peers for link in fact.links), fact.links[0].is_rate)
+    low, high = (amount(edge(link.peers for link in fact.links), fact.links[0].is_rate) for edge in (min, max))
+    peers = low if low == high else f"{low} to {high}"
     return (
         f"{counted(len(fact.links), 'link')} {verb} {'slower' if since else 'slow'}{since}{in_setting(fact.setting)}, "
         f"and no node explains {'it' if len(fact.links) == 1 else 'them'}: {', '.join(shown)}{more}; peers {peers}. "
