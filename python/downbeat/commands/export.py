@@ -107,8 +107,8 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
         raise UsageError(f"'{output}' is the source of the export; give another file with --output")
     if output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
         raise UsageError(f"'{output}' is the source of the export; give another file with --output")
-    found = number_frames(experiment, rows) if isinstance(experiment, ToolExperiment) else frames(experiment, rows)
-    content = map(named_with_units, counted_rows(found))
+    tables = number_frames(experiment, rows) if isinstance(experiment, ToolExperiment) else frames(experiment, rows)
+    content = map(named_with_units, counted_rows(tables))
     with replacing(output, kind.binary) as stream:
         kind.write(content, stream)
 
