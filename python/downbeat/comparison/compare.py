@@ -65,8 +65,8 @@ def comparison_of(
 ) -> Compared:
     """`compare` for this house; `where` are the conditions of A and of B."""
     rule = rule or Rule()
-    given = [a] if b is None else [a, b]
-    (metric, statistic), lines = chosen_number(given, rule.metric, rule.statistic)
+    compared_sides = [a] if b is None else [a, b]
+    (metric, statistic), lines = chosen_number(compared_sides, rule.metric, rule.statistic)
     rule = dataclasses.replace(rule, metric=metric, statistic=statistic)
     sides = sides_of(a, b, history, where, rule.metric, rule.statistic)
     matcher = Matcher(sides.paired)
@@ -78,7 +78,7 @@ def comparison_of(
     by_family = [judge_matches([matches[i] for i in family], rule.margin, rule.confidence) for family in families]
     judged = in_order(families, by_family)
     verdicts = Verdicts.joined(map(verdicts_of, by_family))[np.argsort(np.concatenate(families))]
-    every = [side for side in (*given, *(history or ())) if isinstance(side, ToolExperiment)]
+    every = [side for side in (*compared_sides, *(history or ())) if isinstance(side, ToolExperiment)]
     return Compared(
         verdicts.of_rates() if is_rate(metric) else verdicts,
         tuple(sides.key),

@@ -179,10 +179,10 @@ def cell_table(results: Results) -> tuple[pd.DataFrame, tuple[Damage, ...]]:
     numbers["column"] = numbers["kind"] + "_" + numbers["statistic"]
     rates = numbers["kind"].map(lambda kind: KINDS[kind].is_rate)
     numbers.loc[rates & (numbers["value"] == 0), "value"] = np.nan  # no bytes per second of empty messages
-    parts = list(zip(numbers["operation"], numbers["setting"], strict=True))
+    names = list(zip(numbers["operation"], numbers["setting"], strict=True))
     numbers["operation"] = [
         f"{operation.rstrip(')')}{',' if '(' in operation else '('}{setting})" if setting else operation
-        for operation, setting in parts
+        for operation, setting in names
     ]
     key = ["run", "ranks", "nodes", *CELL]
     twice = numbers.duplicated([*key, "column"])

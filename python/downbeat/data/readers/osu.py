@@ -1,7 +1,7 @@
 """OSU Micro-Benchmarks 5 to 7.5, and `downbeat-bench --format osu`: text of collectives, point-to-point and one-sided.
 
 The formats are those of util/osu_util*.c of the benchmarks. A run begins with the line `# OSU MPI ... Test`. The text
-does not have the number of ranks; it is that of the launcher's command before the run, if the text has one.
+does not have the number of ranks; the launcher's command before the run has it, if the text has one.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ class Run:
                 columns.append(Column(kind, factor=UNITS["us"]))
             else:
                 columns.append(Column(name))
-        rest = COLUMNS.sub("", line.removeprefix("#")).strip()
-        return columns if not rest and any(column.kind in KINDS_WITH_ROWS for column in columns) else []
+        unknown = COLUMNS.sub("", line.removeprefix("#")).strip()
+        return columns if not unknown and any(column.kind in KINDS_WITH_ROWS for column in columns) else []
 
     @property
     def latency(self) -> str:

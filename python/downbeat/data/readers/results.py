@@ -144,7 +144,7 @@ def number_of(word: str) -> float | None:
 
 
 def count_of(value: object) -> int:
-    """A whole number in a file; 0 if it is none."""
+    """A whole number in a file; 0 for other texts."""
     text = str(value).strip()
     return int(text) if text.isascii() and text.isdigit() else 0
 
