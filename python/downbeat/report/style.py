@@ -93,7 +93,7 @@ def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     if not handles:
         return
     # As many columns as the longest name leaves room for.
-    room = 90 * figure.get_figwidth() / WIDTH_INCHES
+    room = 80 * figure.get_figwidth() / WIDTH_INCHES
     columns = max(1, min(len(handles), int(room / (max(map(len, handles)) + 7))))
     # A legend fills one column after the other; people read it by rows.
     names = [name for column in range(columns) for name in list(handles)[column::columns]]

@@ -162,6 +162,7 @@ def pictures_of(cells: Cells, numbers: Typical) -> Iterator[Picture]:
         for operation, every in grouped(cells[group.row].operation):
             sizes = cells[group.row][every].size
             rows = every[sizes > 0] if sizes.any() else every  # a logarithmic axis has no place for empty messages
+            rows = rows[np.argsort(cells[group.row][rows].ranks, kind="stable")]  # legends count upward
             of_operation, values = cells[group.row][rows], group[rows]
             names = described_cells(of_operation, SERIES)
             low, high = (np.where(values.launches > 1, each * factor, np.nan) for each in (values.low, values.high))

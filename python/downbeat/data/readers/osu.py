@@ -1,7 +1,7 @@
 """OSU Micro-Benchmarks 5 to 7.5, and `downbeat-bench --format osu`: text of collectives, point-to-point and one-sided.
 
 The formats are those of util/osu_util*.c of the benchmarks. A run begins with the line `# OSU MPI ... Test`. The text
-does not have the number of ranks; the launcher's command before the run has it, if the text has the command.
+does not have the number of ranks; the launcher's command before the run has it, if the text has one.
 """
 
 from __future__ import annotations
