@@ -63,6 +63,14 @@ def shown() -> Iterator[None]:
         yield
 
 
+def replace_line(text: str, ended: bool = False) -> None:
+    """Replaces the last line of the terminal on standard error, which `ended` ends."""
+    stream = getattr(sys.stderr, "stream", sys.stderr)  # `Shown` would print the carriage return
+    with contextlib.suppress(OSError):
+        stream.write(f"\r{printable(text)}" + "\n" * ended)
+        stream.flush()
+
+
 def open_closed() -> None:
     """Opens /dev/null for streams closed by the caller, so that writing fails and no other file gets their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):

@@ -12,6 +12,7 @@ import typer
 from downbeat.commands import options
 from downbeat.errors import UsageError
 from downbeat.files import is_standard_output
+from downbeat.streams import replace_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +121,7 @@ def counted_rows(content: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield frame
         rows += len(frame)
         if shown:
-            print(f"\r{rows:,} rows", end="", file=sys.stderr, flush=True)
+            replace_line(f"{rows:,} rows")
     if shown:
         print(file=sys.stderr)
 

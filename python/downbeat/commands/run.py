@@ -340,13 +340,14 @@ def tune_from(
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.planning import planned_library
+    from downbeat.run.tool_results import progress_of
     from downbeat.tune.from_results import choose_from, make_rules, origin_lines, with_origin
     from downbeat.tune.target import find_target, parse_share
     from downbeat.tune.tuning import ENVIRONMENT_FILE, PROBE, check_directory, switching, write_files
     from downbeat.views.choices import choices_view
 
     made = choose_from(
-        read_results(paths),
+        read_results(paths, progress_of(paths)),
         collectives,
         metric,
         parse_share("margin", margin, 0.0),

@@ -20,11 +20,13 @@ from downbeat.data.cells import NO_PATTERN, OK, PER_CALL, USUAL, WRONG
 from downbeat.data.readers import read_results, recognizes
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.readers.results import Results, ToolRun
+from downbeat.data.readers.sources import Progress, no_progress
 from downbeat.errors import UsageError
 from downbeat.output.facts.tool_results import Damage
 from downbeat.run import directory as layout
 from downbeat.run.experiment import Experiment, Launch, open_experiment
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT
+from downbeat.streams import replace_line
 from downbeat.tables import Ints, grouped
 from downbeat.text import Units, counted
 
@@ -121,7 +123,7 @@ def open_results(paths: Sequence[str | Path]) -> Experiment:
     """
     if len(paths) == 1 and is_ours(Path(paths[0])):
         return open_experiment(paths[0])
-    results = read_results(paths, show_progress if len(paths) >= SHOWN_FROM else no_progress)
+    results = read_results(paths, progress_of(paths))
     return tool_experiment(results, paths)
 
 
@@ -140,14 +142,15 @@ def is_of_tool(path: Path) -> bool:
     return path.exists() and not is_ours(path) and (path.is_dir() or recognizes(path))
 
 
-def no_progress(_number: int, _count: int) -> None:
-    """Shows nothing."""
+def progress_of(paths: Sequence[str | Path]) -> Progress:
+    """Shows the progress through many files, or a directory."""
+    return show_progress if len(paths) >= SHOWN_FROM or Path(paths[0]).is_dir() else no_progress
 
 
 def show_progress(number: int, count: int) -> None:
     """Shows the number of files that are read, on a terminal."""
     if sys.stderr.isatty():
-        print(f"\r{number + 1} of {count} files", end="\n" if number + 1 == count else "", file=sys.stderr, flush=True)
+        replace_line(f"{number + 1} of {count} files", ended=number + 1 == count)
 
 
 def tool_experiment(results: Results, paths: Sequence[str | Path]) -> ToolExperiment:

@@ -8,13 +8,13 @@ TREE_READERS.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from downbeat.data.readers import imb, mpibench, nccl, osu, pico, reprompi, skampi
 from downbeat.data.readers.results import Results
-from downbeat.data.readers.sources import Source
+from downbeat.data.readers.sources import Progress, Source, no_progress
 from downbeat.errors import UsageError, refuse_pipe
 from downbeat.output.facts.tool_results import Damage
 
@@ -39,13 +39,12 @@ class TreeReader(Protocol):
     def recognizes_tree(self, source: Source) -> bool:
         """Whether a source holds results of the tool, by its names and small files."""
 
-    def read_tree(self, source: Source) -> Results:
-        """The results in a source."""
+    def read_tree(self, source: Source, progress: Progress) -> Results:
+        """The results in a source; of a directory, `progress` is called for each file."""
 
 
 READERS: tuple[Reader, ...] = (osu, imb, nccl, reprompi, mpibench, skampi)
 TREE_READERS: tuple[TreeReader, ...] = (pico,)
-Progress = Callable[[int, int], None]  # number of the file, number of files
 
 
 def tool_names() -> str:
@@ -53,7 +52,7 @@ def tool_names() -> str:
     return ", ".join([*(reader.NAME for reader in READERS), *(reader.NAME for reader in TREE_READERS)])
 
 
-def read_results(paths: Sequence[str | Path], progress: Progress = lambda _number, _count: None) -> Results:
+def read_results(paths: Sequence[str | Path], progress: Progress = no_progress) -> Results:
     """Reads files, directories and tar archives of results of other tools.
 
     Files that no reader recognizes are left out, with a line that counts them.
@@ -63,11 +62,12 @@ def read_results(paths: Sequence[str | Path], progress: Progress = lambda _numbe
     """
     chunks = []
     for number, path in enumerate(map(Path, paths)):
-        progress(number, len(paths))
+        if len(paths) > 1:
+            progress(number, len(paths))
         if not path.exists():
             raise UsageError(f"'{path}' does not exist")
         refuse_pipe(path)
-        chunks.append(read_source(Source(path)))
+        chunks.append(read_source(Source(path), progress if len(paths) == 1 else no_progress))
     if not any(each.runs for each in chunks):
         more = f" and {len(paths) - 1} more have" if len(paths) > 1 else " has"
         known = f"netCDF of downbeat-bench, {tool_names()}"
@@ -75,13 +75,15 @@ def read_results(paths: Sequence[str | Path], progress: Progress = lambda _numbe
     return Results.joined(chunks)
 
 
-def read_source(source: Source) -> Results:
+def read_source(source: Source, progress: Progress = no_progress) -> Results:
     """The results in a source; without runs if no reader recognizes it."""
     for tree_reader in TREE_READERS:
         if tree_reader.recognizes_tree(source):
-            return tree_reader.read_tree(source)
+            return tree_reader.read_tree(source, progress)
     chunks, foreign = [Results.of_rows((), (), ())], []
-    for member in source.members():
+    for number, member in enumerate(source.members()):
+        if source.path.is_dir():
+            progress(number, len(source.names))
         results = [reader.read(member.text, member.path) for reader in READERS if reader.recognizes(member.text)]
         chunks += results
         if not results:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, count_of, summaries_of
-from downbeat.data.readers.sources import Source, is_archive
+from downbeat.data.readers.sources import Progress, Source, is_archive, no_progress
 from downbeat.output.facts.tool_results import Damage
 from downbeat.tables import Floats, Ints
 
@@ -126,7 +126,7 @@ class Entry(NamedTuple):
     content: bytes
 
 
-def contents(path: Path) -> Iterator[Entry]:
+def contents(path: Path, progress: Progress = no_progress) -> Iterator[Entry]:
     """The files of PICO in a file, directory or archive; an entry without a name if an archive is cut or damaged."""
     if is_archive(path):
         try:
@@ -138,7 +138,10 @@ def contents(path: Path) -> Iterator[Entry]:
         except ARCHIVE_ERRORS:
             yield Entry("", str(path), path, b"")
         return
-    for name in Source(path).names if path.is_dir() else [""]:
+    names = Source(path).names if path.is_dir() else [""]
+    for number, name in enumerate(names):
+        if path.is_dir():
+            progress(number, len(names))
         inner = path / name
         if is_archive(inner):
             yield from contents(inner)
@@ -167,14 +170,14 @@ class Summary(NamedTuple):
     calls: int
 
 
-def read_tree(source: Source) -> Results:
+def read_tree(source: Source, progress: Progress = no_progress) -> Results:
     """The results in a source."""
     cases: list[Summary] = []
     tables: dict[Test, dict[str, str]] = metadata_beside(source.path)
     hosts: dict[tuple[str, str], str] = {}  # time and number of ranks, empty for any -> hosts
     errors: dict[str, bytes] = {}  # name of a case without its ending -> messages
     damages: list[Damage] = []
-    for name, shown, container, content in contents(source.path):
+    for name, shown, container, content in contents(source.path, progress):
         if not name:
             damages += facts_of(shown, {DAMAGED: 1})
         elif match := FILE.search(name):

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from downbeat.errors import UsageError
+
+Progress = Callable[[int, int], None]  # number of the file, number of files
+
+
+def no_progress(_number: int, _count: int) -> None:
+    """Shows nothing."""
+
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
 
