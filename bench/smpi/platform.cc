@@ -24,10 +24,11 @@ namespace sg = simgrid::s4u;
 namespace {
 
 constexpr const char *variable = "SIMULATED_PLATFORM";
-constexpr double speed = 1e9;            // flop/s: computation is not simulated, but a host must have one
-constexpr double within_node = 1e10;     // bytes/s
-constexpr double pareto_shape = 1.5;     // as in the literature on estimators of clock offsets
-constexpr double longest_tail = 10000.0; // times its scale: a switch does not keep a packet forever
+constexpr double speed = 1e9;                   // flop/s: computation is not simulated, but a host must have one
+constexpr double within_node = 1e10;            // bytes/s
+constexpr double pareto_shape = 1.5;            // as in the literature on estimators of clock offsets
+constexpr double default_noise_length = 100e-6; // seconds, a tick of the kernel and what it runs
+constexpr double longest_tail = 10000.0;        // times its scale: a switch does not keep a packet forever
 
 struct Spec {
     std::string text;
@@ -42,6 +43,8 @@ struct Spec {
         }
         return value->second;
     }
+    /// The same, or `absent` where it is not written.
+    double at(const std::string &key, double absent) const { return values.contains(key) ? at(key) : absent; }
     unsigned count(const std::string &key) const { return static_cast<unsigned>(std::lround(at(key))); }
 };
 
@@ -71,8 +74,9 @@ Spec read_spec() {
     return spec;
 }
 
-sg::Host *make_host(sg::NetZone *zone, unsigned long id) {
-    return zone->create_host("node-" + std::to_string(id), speed);
+sg::Host *make_host(sg::NetZone *zone, unsigned long id, const Spec &spec) {
+    const bool faulty = static_cast<double>(id) == spec.at("faulty", -1.0);
+    return zone->create_host("node-" + std::to_string(id), faulty ? speed / spec.at("slow_core", 1.0) : speed);
 }
 
 /// Sets how waits on the hosts end: lib/src/clock/clock_simulated.c.
@@ -87,6 +91,16 @@ void set_waits(const sg::Engine &engine, const Spec &spec) {
     }
 }
 
+/// Sets what bench/smpi/mpi/processor_check.cc reads: the processor of the node with a fault.
+void set_processor(const sg::Engine &engine, const Spec &spec) {
+    if (spec.at("faulty", -1.0) < 0.0) {
+        return;
+    }
+    sg::Host *host = engine.host_by_name("node-" + std::to_string(spec.count("faulty")));
+    host->set_property("noise", std::to_string(spec.at("noise", 0.0)));
+    host->set_property("noise_length", std::to_string(spec.at("noise_length", default_noise_length)));
+}
+
 sg::Link *make_loopback(sg::NetZone *zone, unsigned long id, const Spec &spec) {
     return zone->create_link("loopback-" + std::to_string(id), within_node)
         ->set_sharing_policy(sg::Link::SharingPolicy::FATPIPE)
@@ -96,7 +110,7 @@ sg::Link *make_loopback(sg::NetZone *zone, unsigned long id, const Spec &spec) {
 sg::NetZone *make_cluster(const Spec &spec) {
     sg::NetZone *zone = sg::create_star_zone("cluster");
     for (unsigned id = 0; id < spec.count("nodes"); ++id) {
-        sg::Host *host = make_host(zone, id);
+        sg::Host *host = make_host(zone, id, spec);
         const sg::Link *link = zone->create_split_duplex_link("link-" + std::to_string(id), spec.at("bandwidth"))
                                    ->set_latency(spec.at("latency") / 2);
         const auto *duplex = dynamic_cast<const sg::SplitDuplexLink *>(link);
@@ -109,8 +123,8 @@ sg::NetZone *make_cluster(const Spec &spec) {
 }
 
 sg::ClusterCallbacks callbacks(const Spec &spec) {
-    return {[](sg::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
-                return std::make_pair(make_host(zone, id)->get_netpoint(),
+    return {[spec](sg::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
+                return std::make_pair(make_host(zone, id, spec)->get_netpoint(),
                                       static_cast<simgrid::kernel::routing::NetPoint *>(nullptr));
             },
             [spec](sg::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
@@ -140,12 +154,45 @@ sg::NetZone *make_dragonfly(const Spec &spec) {
                                      spec.at("latency"), sg::Link::SharingPolicy::SPLITDUPLEX);
 }
 
+/// A node that is planted with a fault, or one of its links.
+class Fault {
+public:
+    explicit Fault(const Spec &spec)
+        : node_(static_cast<int>(spec.at("faulty", -1.0))), peer_(static_cast<int>(spec.at("faulty_to", -1.0))),
+          out_(spec.at("slow_out", 1.0)), in_(spec.at("slow_in", 1.0)), noise_(spec.at("noise", 0.0)),
+          length_(spec.at("noise_length", default_noise_length)) {}
+
+    bool is_planted() const { return node_ >= 0; }
+
+    /// How many times as long a message takes.
+    double slowness(int source, int destination) const {
+        if (source == node_ && (peer_ < 0 || destination == peer_)) {
+            return out_;
+        }
+        return destination == node_ && (peer_ < 0 || source == peer_) ? in_ : 1.0;
+    }
+
+    /// The probability that a message meets the node without a processor, and how long it then waits at most.
+    double noise(int source, int destination) const { return source == node_ || destination == node_ ? noise_ : 0.0; }
+    double noise_length() const { return length_; }
+
+private:
+    int node_;
+    int peer_;
+    double out_;
+    double in_;
+    double noise_;
+    double length_;
+};
+
+int number_of(const sg::Host *host) { return std::atoi(host->get_cname() + 5); }
+
 /// The delay of each message beyond that of the links, the same for the same seed.
 class Noise {
 public:
     explicit Noise(const Spec &spec)
         : jitter_(spec.at("jitter")), tail_(spec.at("tail")), tail_share_(spec.at("tail_share")),
-          asymmetry_(spec.at("asymmetry")), random_(static_cast<std::uint64_t>(spec.at("seed"))) {}
+          asymmetry_(spec.at("asymmetry")), fault_(spec), random_(static_cast<std::uint64_t>(spec.at("seed"))) {}
 
     /// The factor by which a message's latency differs.
     double operator()(double, const sg::Host *source, const sg::Host *destination, const std::vector<sg::Link *> &links,
@@ -166,17 +213,22 @@ public:
         if (tail_share_ > 0.0 && uniform() < tail_share_) {
             delay += tail_ * std::min(longest_tail, std::pow(uniform(), -1.0 / pareto_shape));
         }
+        delay *= fault_.slowness(number_of(source), number_of(destination));
+        const double noise = fault_.noise(number_of(source), number_of(destination));
+        if (noise > 0.0 && uniform() < noise) {
+            delay += fault_.noise_length() * uniform();
+        }
         return delay / latency;
     }
 
 private:
     double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; } // above 0
-    static int number_of(const sg::Host *host) { return std::atoi(host->get_cname() + 5); }
 
     double jitter_;
     double tail_;
     double tail_share_;
     double asymmetry_;
+    Fault fault_;
     std::mt19937_64 random_;
 };
 
@@ -200,6 +252,13 @@ void load_platform(const sg::Engine &engine) {
                 const std::unordered_set<sg::NetZone *> &zones) {
             return (*noise)(size, source, destination, links, zones);
         });
+    if (const Fault fault(spec); fault.is_planted()) {
+        zone->get_network_model()->set_bw_factor_cb([fault](double, const sg::Host *source, const sg::Host *destination,
+                                                            const std::vector<sg::Link *> &,
+                                                            const std::unordered_set<sg::NetZone *> &) {
+            return 1.0 / fault.slowness(number_of(source), number_of(destination));
+        });
+    }
     zone->seal();
     const double overhead = spec.at("overhead");
     if (overhead > 0.0) {
@@ -208,4 +267,5 @@ void load_platform(const sg::Engine &engine) {
         }
     }
     set_waits(engine, spec);
+    set_processor(engine, spec);
 }

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from downbeat.data.launch_file import open_netcdf
 from downbeat.run.bench import built
 from downbeat.run.experiment import open_experiment
 from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform, platform_object, without_seed
@@ -41,6 +42,10 @@ def test_a_platform_has_every_parameter_in_seconds() -> None:
         ("cluster(nodes=4,latency=1min)", "latency=1min is not valid; give a time such as 2us from 1e-09 to 1 s"),
         ("cluster(nodes=4,asymmetry=2)", "asymmetry=2 is not valid; give a number from 0 to 1"),
         ("dragonfly(nodes=4096)", "raise routers or nodes_per_router"),
+        ("cluster(nodes=4,slow_in=2)", "give faulty=0 to 3 too"),
+        ("cluster(nodes=4,faulty=4)", "faulty=4 is no node; give 0 to 3"),
+        ("cluster(nodes=4,faulty=1,faulty_to=1)", "give another node"),
+        ("cluster(nodes=4,faulty=1,slow_in=0.5)", "give a number from 1 to"),
     ],
 )
 def test_what_is_no_platform_is_refused(text: str, said: str) -> None:
@@ -58,6 +63,43 @@ def test_every_synchronizer_comes_to_an_end_where_looking_takes_no_time(tmp_path
     command = [*launch, "--timeout", "60", bench, "skew", "-r", "3", "-q"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.nightly
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("platform", "fault", "suspects"),
+    [
+        ("fat-tree(nodes=32,radix=8,jitter=20ns{})", "", set()),
+        ("fat-tree(nodes=32,radix=8,jitter=20ns{})", ",faulty=5,slow_out=1.5,slow_in=1.5", {(5, -1)}),
+        ("fat-tree(nodes=32,radix=8,jitter=20ns{})", ",faulty=5,faulty_to=20,slow_in=2", {(5, 20)}),
+        ("dragonfly(nodes=32,jitter=20ns{})", ",faulty=9,faulty_to=4,slow_out=10", {(4, 9)}),
+        ("dragonfly(nodes=32,jitter=20ns{})", ",faulty=9,slow_core=2,noise=0.01,noise_length=1ms", set()),
+    ],
+)
+def test_pairs_suspect_a_planted_fault(
+    tmp_path: Path, platform: str, fault: str, suspects: set[tuple[int, int]]
+) -> None:
+    bench = built(SIMULATOR)
+    assert bench
+    launch = [sys.executable, "-m", "downbeat.run.launch", "--simulate", platform.format(fault), "-n", "32"]
+    command = [*launch, "--timeout", "120", bench, "pairs", "--within", "60s", "--seed", "1", "-q", "-o", "pairs.nc"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with open_netcdf(tmp_path / "pairs.nc") as file:
+        data = {name: variable[:] for name, variable in file.variables.items() if name not in ("host", "cpuset")}
+    found = set(zip(data.get("suspected_a", ()), data.get("suspected_b", ()), strict=True))
+    assert suspects <= found
+    assert len(found) <= len(suspects) + 1
+    fresh = data["pass"] == 3
+    if suspects:
+        slow = data["seconds_ab"] + data["seconds_ba"]
+        ratios = slow[fresh & (data["role"] == 1)] / slow[fresh & (data["role"] == 2)].reshape(-1, 2).mean(axis=1)
+        assert (ratios > 1.2).all()
+    if "slow_core" in fault:
+        assert data["loop_seconds"][9] == pytest.approx(2 * data["loop_seconds"][8])
+        assert data["interruptions_per_s"][9] == pytest.approx(10)
+        assert data["interruptions_per_s"][8] == 0
 
 
 @pytest.mark.nightly

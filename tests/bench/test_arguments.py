@@ -163,6 +163,7 @@ def test_check_knows_the_ranks_of_a_launch(bench: Bench) -> None:
         ("rtt", "--resamples"),
         ("drift", "--duration"),
         ("skew", "--sync"),
+        ("pairs", "--within"),
         ("algorithms", "--root"),
         ("list", "--format"),
     ],
@@ -193,7 +194,7 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(bench: Bench,
     assert os.strerror(errno.ENOENT) in line
 
 
-@pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift"])
+@pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift", "pairs"])
 def test_subcommands_need_two_ranks(mpi: str, tmp_path: Path, subcommand: str) -> None:
     outcome = run_bench(mpi, tmp_path, subcommand, ranks=1)
     assert outcome.status == 2

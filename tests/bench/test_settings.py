@@ -117,6 +117,7 @@ SUBCOMMANDS = {
     "rtt": ["--count", "100", "--interval", "0", "--resamples", "2"],
     "drift": ["--duration", "0.05", "--interval", "0.01"],
     "skew": ["-r", "2"],
+    "pairs": ["--within", "30s"],
     "algorithms": ["barrier"],
 }
 

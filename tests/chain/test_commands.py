@@ -40,6 +40,7 @@ BENCH = {
     "rtt": "rtt --count 100 --resamples 10",
     "drift": "drift --duration 0.4 --interval 0.1 --rounds 1",
     "skew": "skew --sync mpi_barrier,harmonize -r 20",
+    "pairs": "pairs --exchanges 5 --within 20s",
     "algorithms": "algorithms bcast",
 }
 

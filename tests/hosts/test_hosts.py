@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from downbeat.align.timebase import open_timebase
 from downbeat.align.timebase_start import sampler_command, sampling_start
+from downbeat.data.launch_file import open_netcdf
 from downbeat.trace.file import SYSTEM_CLOCKS
 from on_hosts import built, need_hosts, run_hosts, truth, under_each_mpi, under_open_mpi
 
@@ -132,6 +133,28 @@ def test_a_pair_has_delays_of_its_own(mpi: str) -> None:
     assert least.error_ns == pytest.approx(-20e6, rel=0.3)
     assert min(each.ranks[1].bound_ns for each in outcome.synchronizations) < 10e6
     assert outcome.frames_lost == 0
+
+
+@under_open_mpi
+def test_pairs_suspect_the_delayed_host_of_four(mpi: str, tmp_path: Path) -> None:
+    """Delays are long against the turns that hosts of one processor take."""
+    need_hosts(wire=True)
+    delayed = 2
+    far = [pair for pair in itertools.permutations(range(4), 2) if delayed in pair]
+    wire = [word for source, target in far for word in ("--pair", f"{source}:{target}:9e-3:0:0")]
+    outcome = run_hosts(
+        *("--hosts", "4", "--mpi", mpi, "--delay", "3e-3", *wire, "--", built(mpi, "downbeat-bench"), "pairs"),
+        *("--exchanges", "3", "--seed", "1", "-q", "-o", str(tmp_path / "pairs.nc")),
+    )
+    assert outcome.status == 0, outcome.stderr
+    with open_netcdf(tmp_path / "pairs.nc") as file:
+        columns = {name: file.variables[name][:] for name in ("pass", "role", "rank_a", "rank_b", "suspect")}
+        seconds = file.variables["seconds_ab"][:] + file.variables["seconds_ba"][:]
+    fresh = columns["pass"] == 3
+    slow = fresh & (columns["role"] == 1) & ((columns["rank_a"] == delayed) | (columns["rank_b"] == delayed))
+    controls = fresh & (columns["role"] == 2) & (columns["suspect"] == columns["suspect"][slow][0])
+    assert len(seconds[slow]) == 24
+    assert np.median(seconds[slow]) > 2 * np.median(seconds[controls])
 
 
 @under_open_mpi

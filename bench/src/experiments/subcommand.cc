@@ -21,9 +21,9 @@
 namespace bench {
 
 const std::vector<SubcommandInfo> &all_subcommands() {
-    static const std::vector<SubcommandInfo> all = {subcommands::list(), subcommands::clock(),
-                                                    subcommands::rtt(),  subcommands::drift(),
-                                                    subcommands::skew(), subcommands::algorithms()};
+    static const std::vector<SubcommandInfo> all = {
+        subcommands::list(), subcommands::clock(), subcommands::rtt(),       subcommands::drift(),
+        subcommands::skew(), subcommands::pairs(), subcommands::algorithms()};
     return all;
 }
 
@@ -155,6 +155,13 @@ std::vector<Attribute> all_attributes() {
         {setting, "size", "byte", "message size"},
         {setting, "root", "", "root of rooted operations"},
         {setting, "warmup", "", "calls to discard before each block of samples", "warm-up"},
+        {setting, "exchanges", "", "exchanges of a pair in a round; fewer than requested to fit into within_s"},
+        {setting, "passes", "", "passes of the tournament of pairs"},
+        {measured, "starts", "", "common starts of the run"},
+        {measured, "late_starts", "", "common starts that a rank left late"},
+        {property, "taking_part", "", "ranks that are paired: the first of each node, or all"},
+        {measured, "suspects_found", "", "nodes and links that are slower than their peers in the tournament"},
+        {setting, "within_s", "s", "limit of the time of the run"},
     };
     all.insert(all.end(), of_subcommands.begin(), of_subcommands.end());
     return all;

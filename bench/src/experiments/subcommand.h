@@ -72,6 +72,7 @@ SubcommandInfo clock();
 SubcommandInfo rtt();
 SubcommandInfo drift();
 SubcommandInfo skew();
+SubcommandInfo pairs();
 SubcommandInfo algorithms();
 } // namespace subcommands
 

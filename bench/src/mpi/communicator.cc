@@ -47,6 +47,15 @@ void check_everywhere(const Communicator &comm, int code, const std::string &wha
 
 Communicator::Communicator() {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+    read_size();
+}
+
+Communicator::Communicator(const Communicator &ranks, int group) {
+    check(MPI_Comm_split(ranks.handle(), group, ranks.rank(), &comm_), "MPI_Comm_split");
+    read_size();
+}
+
+void Communicator::read_size() {
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");

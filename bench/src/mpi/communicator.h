@@ -30,10 +30,12 @@ class Communicator;
 /// Collective. Throws Error::everywhere, on all ranks, unless every rank brings MPI_SUCCESS; `what` begins the message.
 void check_everywhere(const Communicator &comm, int code, const std::string &what);
 
-/// The ranks that take part: a duplicate of MPI_COMM_WORLD that returns errors instead of aborting.
+/// The ranks that take part: a duplicate of MPI_COMM_WORLD, or a group of it, that returns errors instead of aborting.
 class Communicator {
 public:
     Communicator();
+    /// Collective over `ranks`. Those of them that bring the same `group`, in their order.
+    Communicator(const Communicator &ranks, int group);
     ~Communicator();
     Communicator(const Communicator &) = delete;
     Communicator &operator=(const Communicator &) = delete;
@@ -58,6 +60,7 @@ public:
     std::vector<std::string> gather(const std::string &text) const { return gather_texts({&text, 1}); }
 
 private:
+    void read_size();
     std::vector<std::string> gather_texts(std::span<const std::string> texts) const;
     std::vector<double> gather_values(std::span<const double> values) const;
 

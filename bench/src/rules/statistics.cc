@@ -280,6 +280,12 @@ double quantile_of_sorted(std::span<const double> sorted, double p) {
     return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
+double known_median(std::vector<double> values) {
+    std::erase_if(values, [](double value) { return std::isnan(value); });
+    std::ranges::sort(values);
+    return quantile_of_sorted(values, 0.5);
+}
+
 Summary summarize(std::vector<double> values, BlockSizes blocks, double step) {
     if (values.empty()) {
         Summary nothing;

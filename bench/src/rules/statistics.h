@@ -58,6 +58,9 @@ double student_quantile(double p, long freedom);
 /// and Fan 1996, the default of NumPy and R). NaN if there are none.
 double quantile_of_sorted(std::span<const double> sorted, double p);
 
+/// The median of the values that are not NaN; NaN if there are none.
+double known_median(std::vector<double> values);
+
 /// NaN throughout where there was no value.
 struct Summary {
     double mean;

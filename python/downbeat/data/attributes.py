@@ -92,6 +92,13 @@ ROWS = (
     ("size", "byte", "message size", "size", "", "", "setting", "not recorded"),
     ("root", "", "root of rooted operations", "root", "", "", "setting", "not recorded"),
     ("warmup", "", "calls to discard before each block of samples", "warm-up", "", "", "setting", "not recorded"),
+    ("exchanges", "", "exchanges of a pair in a round; fewer than requested to fit into within_s", "exchanges", "", "", "setting", "not recorded"),
+    ("passes", "", "passes of the tournament of pairs", "passes", "", "", "setting", "not recorded"),
+    ("starts", "", "common starts of the run", "starts", "", "", "measured", "not recorded"),
+    ("late_starts", "", "common starts that a rank left late", "late starts", "", "", "measured", "not recorded"),
+    ("taking_part", "", "ranks that are paired: the first of each node, or all", "taking part", "", "", "property", "not recorded"),
+    ("suspects_found", "", "nodes and links that are slower than their peers in the tournament", "suspects found", "", "", "measured", "not recorded"),
+    ("within_s", "s", "limit of the time of the run", "within", "", "", "setting", "not recorded"),
     # tools/bench-lists: end
 )
 # fmt: on

@@ -47,7 +47,7 @@ def launcher_at(text: str, base: Path) -> str:
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # used in file names
 # First words that make downbeat-bench measure something other than operations.
-SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
+SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "pairs", "algorithms")
 
 # Options of downbeat-bench that `downbeat run` sets itself, or that have no effect under it.
 SET_BY_RUN = ("sizes", "sync", "repetitions", "output", "quiet", "format", "check", "help", "version")

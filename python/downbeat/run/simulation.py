@@ -84,6 +84,16 @@ COMMON: Mapping[str, Parameter] = {
     "wander": Parameter(2e-9, 0, 0.1, "", "bound of the wander of their frequency"),
     "seed": Parameter(1, 0, 2**53, "1", "of delays and clocks"),
 }
+# Of a planted fault; the platform has those alone that are written.
+FAULTS: Mapping[str, Parameter] = {
+    "faulty": Parameter(-1, 0, 65535, "1", "number of the node with the fault"),
+    "faulty_to": Parameter(-1, 0, 65535, "1", "node at the other end of a faulty link; none: all links"),
+    "slow_out": Parameter(1, 1, 1e6, "", "times that messages of the faulty node or link take"),
+    "slow_in": Parameter(1, 1, 1e6, "", "times that messages to it take"),
+    "slow_core": Parameter(1, 1, 1e6, "", "times that computation on it takes"),
+    "noise": Parameter(0, 0, 1, "", "share of the time in which its processor is taken away"),
+    "noise_length": Parameter(1e-4, 1e-9, 1, "s", "for which it is taken away"),
+}
 # Topology -> parameters in addition to, or instead of, COMMON.
 TOPOLOGIES: Mapping[str, Mapping[str, Parameter]] = {
     "cluster": {"latency": Parameter(1.5e-6, 1e-9, 1, "s", "from node to node")},
@@ -157,6 +167,7 @@ def parse_platform(text: str) -> Platform:
     topology = match[1]
     parameters = {**COMMON, **TOPOLOGIES[topology]}
     values = {name: parameter.default for name, parameter in parameters.items()}
+    parameters |= FAULTS
     named: set[str] = set()
     for word in split_list(match[2]) if match[2] else []:
         name, equals, content = (text.strip() for text in word.partition("="))
@@ -175,6 +186,7 @@ def parse_platform(text: str) -> Platform:
     if missing:
         raise SpecificationError(f"'{text}' has no {missing[0]}; e.g. {topology}({missing[0]}=64)")
     check_shape(topology, values)
+    check_fault(values)
     return Platform(topology, values)
 
 
@@ -193,6 +205,22 @@ def check_shape(topology: str, values: Mapping[str, float]) -> None:
             f"{values['nodes']:g} nodes are {groups} groups, but a router has a link to one other group at most, and "
             f"a group {routers} routers; raise routers or nodes_per_router"
         )
+
+
+def check_fault(values: Mapping[str, float]) -> None:
+    """Checks that a planted fault has a node of the platform.
+
+    Raises:
+        SpecificationError: it has none.
+    """
+    named = [name for name in FAULTS if name in values]
+    if named and "faulty" not in values:
+        raise SpecificationError(f"{named[0]} is of a faulty node; give faulty=0 to {values['nodes'] - 1:g} too")
+    for name in ("faulty", "faulty_to"):
+        if values.get(name, 0) >= values["nodes"]:
+            raise SpecificationError(f"{name}={values[name]:g} is no node; give 0 to {values['nodes'] - 1:g}")
+    if values.get("faulty_to", -1) == values.get("faulty"):
+        raise SpecificationError(f"faulty_to={values['faulty_to']:g} is the faulty node; give another node")
 
 
 REPETITIONS = "20"  # few: each costs simulation time, and without jitter all are equal
