@@ -3,7 +3,7 @@
 add_library(downbeat_bench_mpi STATIC ${mpi_sources})
 # Many instances of templates, none of which is timed: the compiler takes half as long. A precompiled header is for one
 # level of optimization, the others'.
-set(untimed src/operations/elements.cc src/run/algorithm_choices.cc src/run/asked_operations.cc src/run/options.cc)
+set(untimed src/operations/elements.cc src/run/algorithm_choices.cc src/run/requested_operations.cc src/run/options.cc)
 set_source_files_properties(${untimed} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
 # GCC 12 sees a null pointer in std::vector<std::string> as CLI11's headers use it.
 set_source_files_properties(src/run/command_line.cc PROPERTIES COMPILE_OPTIONS "-O1;-Wno-null-dereference"

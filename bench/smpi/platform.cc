@@ -1,9 +1,9 @@
-// A platform of SimGrid, which `smpirun -platform downbeat-platform.so` loads: what SIMULATED_PLATFORM says, as
-// `downbeat run --simulate` writes it, every parameter named:
+// The simulated machine: a platform that SimGrid loads by `smpirun -platform downbeat-platform.so`. The environment
+// variable SIMULATED_PLATFORM describes it; `downbeat run --simulate` sets it, with all parameters:
 //
 //     fat-tree(nodes=1024,ranks_per_node=1,latency=2.5e-07,...)
 //
-// XML would do for the topologies, but not for noise: a latency of its own for each message.
+// SimGrid's XML platforms cannot replace it, because they cannot give each message a random latency.
 #include "component_text.h"
 
 #include <algorithm>
@@ -133,9 +133,11 @@ sg::ClusterCallbacks callbacks(const Spec &spec) {
             {}};
 }
 
+/// The quotient, rounded up.
 unsigned divided(unsigned number, unsigned by) { return (number + by - 1) / by; }
 
-/// Leaf switches of `radix` nodes, and as many spines, so that no link is shared more than it must be.
+/// A fat tree of two levels with full bisection bandwidth: leaf switches with `radix` nodes, and `radix` spine
+/// switches.
 sg::NetZone *make_fat_tree(const Spec &spec) {
     const unsigned radix = spec.count("radix");
     const unsigned leaves = divided(spec.count("nodes"), radix);
@@ -144,7 +146,7 @@ sg::NetZone *make_fat_tree(const Spec &spec) {
                                    spec.at("latency"), sg::Link::SharingPolicy::SPLITDUPLEX);
 }
 
-/// Groups, all connected to each other, of routers, all connected to each other.
+/// A dragonfly: each router is connected to all routers of its group, and each group to all other groups.
 sg::NetZone *make_dragonfly(const Spec &spec) {
     const unsigned nodes = spec.count("nodes_per_router");
     const unsigned routers = spec.count("routers");
@@ -204,7 +206,7 @@ public:
         for (const sg::Link *link : links) {
             latency += link->get_latency();
         }
-        // Up by half of it, down by the other half: the mean of both directions stays.
+        // Messages to higher nodes take longer by half the asymmetry, messages to lower nodes are faster by half.
         const double direction = number_of(source) < number_of(destination) ? 1.0 : -1.0;
         double delay = latency * (1.0 + direction * asymmetry_ / 2.0);
         if (jitter_ > 0.0) {
@@ -234,6 +236,7 @@ private:
 
 } // namespace
 
+// SimGrid calls this function when it has loaded the library.
 extern "C" void load_platform(const sg::Engine &engine);
 void load_platform(const sg::Engine &engine) {
     static const std::map<std::string, sg::NetZone *(*)(const Spec &)> topologies = {

@@ -1,3 +1,5 @@
+// The main function of downbeat-bench: parses the command line after MPI_Init, runs the requested work, and turns
+// errors into one line on standard error and an exit status.
 #include "experiments/subcommand.h"
 #include "mpi/mpi_tool.h"
 #include "output/output.h"
@@ -20,7 +22,7 @@ namespace {
 
 std::string command_line(int argc, char **argv) { return fmt::format("{}", fmt::join(argv, argv + argc, " ")); }
 
-/// Arguments are written to files and tables.
+/// Throws Error::usage if an argument is not printable UTF-8, because arguments are written to files and tables.
 void check_words(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         if (const std::optional<std::size_t> position = find_unprintable(argv[i])) {
@@ -30,19 +32,19 @@ void check_words(int argc, char **argv) {
     }
 }
 
-/// bad_alloc is the only standard exception that users can act on.
+/// The message of an exception, with advice for bad_alloc, the only standard exception that a user can act on.
 std::string text_of(const std::exception &error) {
     return dynamic_cast<const std::bad_alloc *>(&error) == nullptr
                ? error.what()
                : "out of memory; measure smaller sizes, fewer samples or fewer ranks per node";
 }
 
-/// Later the higher the rank.
-void await_turn_to_fail() {
-    constexpr int latest = 10;
+/// Sleeps 0.3 s per rank number, at most 3 s, so that the lowest failing rank aborts the job first.
+void wait_by_rank() {
+    constexpr int max_steps = 10;
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    std::this_thread::sleep_for(std::min(rank, latest) * std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::min(rank, max_steps) * std::chrono::milliseconds(300));
 }
 
 ExitStatus run(int argc, char **argv) {
@@ -61,16 +63,16 @@ ExitStatus run(int argc, char **argv) {
         if (!error.known_everywhere()) {
             throw;
         }
-        if (comm.is_root() && !error.is_told()) {
+        if (comm.is_root() && !error.is_already_printed()) {
             print_error(error.what());
         }
         return error.status();
     }
 }
 
-/// A file at the limit of its size is an error of writing, with a line, not a signal. A handler is not handed on to
-/// what an operation of the user starts, as SIG_IGN is.
-void outlive_large_files() {
+/// Installs an empty handler for SIGXFSZ, so that write() reports a file at its size limit as an error. SIG_IGN would
+/// do that, too, but programs that a user's operation starts would inherit it.
+void handle_file_size_signal() {
     struct sigaction action {};
     if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
         return;
@@ -84,7 +86,7 @@ void outlive_large_files() {
 } // namespace bench
 
 int main(int argc, char **argv) {
-    bench::outlive_large_files();
+    bench::handle_file_size_signal();
     try {
         bench::prepare_algorithms(argc, argv);
     } catch (const std::exception &error) {
@@ -100,8 +102,9 @@ int main(int argc, char **argv) {
         status = bench::run(argc, argv);
         bench::close_tool_interface();
     } catch (const std::exception &error) {
-        // The other ranks wait for this one, or fail, too: the first to fail aborts them before they print the same.
-        bench::await_turn_to_fail();
+        // Other ranks wait for this rank or fail, too. The first rank that aborts ends the others before they print the
+        // same message.
+        bench::wait_by_rank();
         bench::print_error(bench::text_of(error));
         await_line_read();
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(bench::ExitStatus::failure));

@@ -118,7 +118,7 @@ TEST(ArrivalPattern, RandomOnesAreDrawnAnewAsOftenAsAskedFor) {
 
 TEST(ArrivalPattern, TraceReplaysItsFile) {
     const auto pattern = make_pattern("trace(file=x)", 2, "# s\n0 1e-5\n\n 2e-05,5e-6 # late\n");
-    EXPECT_DOUBLE_EQ(*pattern->own_delay(), 2e-5);
+    EXPECT_DOUBLE_EQ(*pattern->recorded_delay(), 2e-5);
     EXPECT_EQ(shares(*pattern, 2, 0), (Shares{0, 0.5}));
     EXPECT_EQ(shares(*pattern, 2, 1), (Shares{1, 0.25}));
     EXPECT_EQ(shares(*pattern, 2, 2), (Shares{0, 0.5}));
@@ -150,9 +150,9 @@ TEST(PlannedDelays, AreSharesOfTheLargest) {
 }
 
 TEST(PlannedDelays, PlacesArePermutedByTheSeed) {
-    const std::vector<int> places = permuted_places(64, 7);
-    EXPECT_EQ(places, permuted_places(64, 7));
-    EXPECT_NE(places, permuted_places(64, 8));
+    const std::vector<int> places = permuted_positions(64, 7);
+    EXPECT_EQ(places, permuted_positions(64, 7));
+    EXPECT_NE(places, permuted_positions(64, 8));
     std::vector<int> sorted = places;
     std::sort(sorted.begin(), sorted.end());
     std::vector<int> all(64);

@@ -245,9 +245,9 @@ TEST(Validity, SoManyRanksMayBeLate) {
 }
 
 TEST(Validity, AShareOfRanksIsRoundedDown) {
-    EXPECT_EQ(StartLimits{.late_ranks = 0.001}.late_of(999), 0);
-    EXPECT_EQ(StartLimits{.late_ranks = 0.29}.late_of(100), 29);
-    EXPECT_EQ(StartLimits{.late_ranks = 1.0}.late_of(4), 4);
+    EXPECT_EQ(StartLimits{.late_ranks = 0.001}.max_failed(999), 0);
+    EXPECT_EQ(StartLimits{.late_ranks = 0.29}.max_failed(100), 29);
+    EXPECT_EQ(StartLimits{.late_ranks = 1.0}.max_failed(4), 4);
 }
 
 // Barriers promise no time: what counts as late there is what the synchronizer says.

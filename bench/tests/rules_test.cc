@@ -38,7 +38,7 @@ TEST(StoppingRule, FixedIsSplitIntoTenBlocks) {
 
 TEST(StoppingRule, FixedIsSatisfiedByAllOfItsSamplesOnly) {
     const auto fixed = rule("fixed(samples=10)");
-    EXPECT_EQ(fixed->least(), 10);
+    EXPECT_EQ(fixed->min_samples(), 10);
     CellProgress progress;
     progress.blocks = 10;
     progress.valid = 9;

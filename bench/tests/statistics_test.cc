@@ -172,7 +172,7 @@ TEST(MedianInterval, InterpolatesGroupedValues) {
     const std::vector<double> values = {0, 10, 10, 20, 10, 0, 10, 10, 0, 10};
     const MedianInterval interval = median_interval(values, {}, 0.95, 10.0);
     EXPECT_NEAR(interval.median, 5 + 10 * 2.0 / 6, 1e-6);
-    EXPECT_EQ(interval.hidden, 2.0);
+    EXPECT_EQ(interval.step_error, 2.0);
     // Ranks 5 -+ 3.0990 of 10, in the groups of 3 and 1.
     EXPECT_NEAR(interval.low, -5 + 10 * (5 - 3.09903) / 3 - 2.0, 1e-3);
     EXPECT_NEAR(interval.high, 5 + 10 * (5 + 3.09903 - 3) / 6 + 2.0, 1e-3);

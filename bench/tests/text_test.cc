@@ -98,10 +98,10 @@ TEST(Utf8, OtherBytesAreMadeVisible) {
 }
 
 TEST(Utf8, CharactersStayWhole) {
-    EXPECT_EQ(cut_off("ab\u20ac", 5), "ab\u20ac");
-    EXPECT_EQ(cut_off("ab\u20ac", 4), "ab");
-    EXPECT_EQ(cut_off("ab\u20ac", 2), "ab");
-    EXPECT_EQ(cut_off("\u20ac", 1), "");
+    EXPECT_EQ(utf8_prefix("ab\u20ac", 5), "ab\u20ac");
+    EXPECT_EQ(utf8_prefix("ab\u20ac", 4), "ab");
+    EXPECT_EQ(utf8_prefix("ab\u20ac", 2), "ab");
+    EXPECT_EQ(utf8_prefix("\u20ac", 1), "");
 }
 
 TEST(CsvField, TextIsQuotedWhereItWouldEndTheField) {
@@ -259,10 +259,10 @@ TEST(Suggestion, OfANameWithASlipIsThatName) {
 }
 
 TEST(Suggestion, OfAnOptionOfAnotherBenchmarkNamesOurs) {
-    EXPECT_EQ(from_elsewhere("-i"), "OSU's -i is -r here");
-    EXPECT_EQ(from_elsewhere("-x"), "OSU's -x is --warmup N here");
-    EXPECT_EQ(from_elsewhere("-np"), "mpirun's -np is an option of the launcher, e.g. mpirun -n 4, here");
-    EXPECT_EQ(from_elsewhere("-r"), "");
+    EXPECT_EQ(explain_foreign_option("-i"), "OSU's -i is -r here");
+    EXPECT_EQ(explain_foreign_option("-x"), "OSU's -x is --warmup N here");
+    EXPECT_EQ(explain_foreign_option("-np"), "mpirun's -np is an option of the launcher, e.g. mpirun -n 4, here");
+    EXPECT_EQ(explain_foreign_option("-r"), "");
 }
 
 } // namespace

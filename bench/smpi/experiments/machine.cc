@@ -1,6 +1,7 @@
+// The machine in a simulation (replaces bench/src/experiments/machine.cc): each rank has a processor, and no other
+// process disturbs it.
 #include "experiments/subcommand.h"
 
-// All that is known of a simulated host is that each of its ranks has a processor.
 namespace bench {
 
 Binding read_binding() { return {"", 1, "simulated"}; }
@@ -13,7 +14,6 @@ std::string read_governor() { return "unknown"; }
 
 std::string read_virtual_machine() { return "no"; }
 
-// A simulation has no other processes.
 ActivityWatch::ActivityWatch() : start_(read()) {}
 
 ActivityWatch::Reading ActivityWatch::read() { return {}; }

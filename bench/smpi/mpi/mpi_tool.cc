@@ -1,8 +1,8 @@
+// Control variables in a simulation (replaces bench/src/mpi/mpi_tool.cc): SMPI has no MPI_T, so there are none.
 #include "mpi/mpi_tool.h"
 
 #include "text/error.h"
 
-// SMPI has no MPI_T, so it has no variable.
 namespace bench {
 
 void open_tool_interface() {}

@@ -1,3 +1,4 @@
+// Time and waiting in a simulation (replaces bench/src/mpi/steady_time.cc): all times are simulated.
 #include "mpi/steady_time.h"
 
 #include <cmath>
@@ -18,8 +19,8 @@ void sleep_for(double seconds) {
 }
 
 void give_way() {
-    constexpr double moment = 100e-9;
-    sg_actor_sleep_for(moment);
+    constexpr double poll = 100e-9; // s
+    sg_actor_sleep_for(poll);
 }
 
 double true_time() { return simgrid_get_clock(); }
@@ -35,7 +36,7 @@ void work_until(long time, const std::function<void()> &) {
 std::string platform_model() {
     const simgrid::s4u::Engine &engine = *simgrid::s4u::Engine::get_instance();
     const simgrid::s4u::NetZone &zone = *engine.get_netzone_root();
-    const char *text = zone.get_property("simulated"); // of bench/smpi/platform.cc
+    const char *text = zone.get_property("simulated"); // set in bench/smpi/platform.cc
     return text != nullptr ? text
                            : fmt::format("SimGrid platform {}, {} hosts", zone.get_name(), engine.get_host_count());
 }

@@ -1,3 +1,5 @@
+// The algorithms of collectives in a simulation (replaces bench/src/operations/families.cc): SMPI implements those of
+// several MPI libraries. They are listed here by the names of Open MPI.
 #include "operations/algorithm.h"
 #include "rules/cell.h"
 
@@ -5,7 +7,7 @@
 #include <fmt/format.h>
 #include <simgrid/barrier.h>
 
-// SimGrid exports these and declares them in no header that is installed.
+// SimGrid exports these functions, but no installed header declares them.
 namespace simgrid::smpi::colls {
 void set_allreduce(const std::string &name);
 void set_barrier(const std::string &name);
@@ -18,20 +20,20 @@ namespace {
 
 namespace colls = simgrid::smpi::colls;
 
-/// An algorithm by the name that its MPI library gives it, and by SMPI's.
+/// An algorithm that SMPI implements.
 struct Simulated {
-    const char *name;
-    const char *smpi;
+    const char *name; // in Open MPI
+    const char *smpi; // in SMPI
 };
 
 struct SimulatedCollective {
     const char *name;
     void (*set)(const std::string &name);
-    const char *usual; // as passed to smpirun (python/downbeat/run/simulation.py)
+    const char *usual; // SMPI's name of the algorithm that smpirun selects (python/downbeat/run/simulation.py)
     std::vector<Simulated> algorithms;
 };
 
-/// Open MPI's, by its names, and what MVAPICH2 would select.
+/// Algorithms of Open MPI, and "mvapich2", the selection that MVAPICH2 makes by message size.
 const std::vector<SimulatedCollective> &simulated_collectives() {
     static const std::vector<SimulatedCollective> entries = {
         {"allreduce",
@@ -69,7 +71,8 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
     return entries;
 }
 
-/// Waits until all ranks are here. They are in one process, so one object serves all, and it takes no simulated time.
+/// Waits until all ranks have called it, in no simulated time. All simulated ranks are in a single process, so they
+/// share the barrier object.
 void meet(int ranks) {
     static std::map<int, sg_bar_t> barriers;
     sg_bar_t &here = barriers[ranks];
@@ -79,7 +82,8 @@ void meet(int ranks) {
     sg_barrier_wait(here);
 }
 
-/// The ranks share the choice, so it changes when all have made their calls under the old one.
+/// An algorithm that is selected around blocks. The selection is global, i.e. shared by all ranks, so the ranks wait
+/// for each other before it changes.
 class SharedChoice : public AlgorithmInForce {
 public:
     SharedChoice(const Communicator &comm, const SimulatedCollective &collective, const Simulated &algorithm)
@@ -137,7 +141,7 @@ const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
     return entries;
 }
 
-// SMPI counts no messages.
+// SMPI does not count messages.
 void prepare_message_counter() {}
 
 std::unique_ptr<MessageCounter> find_message_counter(const Communicator &) { return nullptr; }

@@ -22,12 +22,12 @@ constexpr long most_measurements = 10'000'000;
 void measure(const Communicator &comm, const DriftOptions &options, std::vector<DriftSeries> &series) {
     std::vector<std::vector<double>> found(series.size(), std::vector<double>(4));
     take_turns(comm, options.pairs, [&](std::size_t i, const Pair &pair) {
-        const Downbeat_offset offset = measure_surest_offset(
+        const Downbeat_offset offset = measure_tightest_offset(
             comm.handle(), pair, DOWNBEAT_LOCAL, options.estimator.c_str(), static_cast<int>(options.rounds));
         found[i] = {offset.at, offset.offset, offset.bound, offset.rtt};
     });
     for (std::size_t i = 0; i < series.size(); ++i) {
-        bring_to_root(comm, options.pairs[i].asker, found[i]);
+        send_to_root(comm, options.pairs[i].asker, found[i]);
         series[i].at.push_back(found[i][0]);
         series[i].offset.push_back(found[i][1]);
         series[i].bound.push_back(found[i][2]);

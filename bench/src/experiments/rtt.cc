@@ -76,7 +76,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const RttOp
         trips.true_after = true_offset(comm, pair);
         for (std::vector<double> *series : {&trips.sent, &trips.rtt, &trips.difference}) {
             series->resize(static_cast<std::size_t>(options.count));
-            bring_to_root(comm, pair.asker, *series);
+            send_to_root(comm, pair.asker, *series);
         }
         recorded.push_back(std::move(trips));
         if (comm.is_root()) {

@@ -93,7 +93,7 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.clock_resolution = clock.resolution();
     for (const Setting &one : find_settings()) {
         context.environment.emplace_back(one.name,
-                                         one.value + (one.place.empty() ? "" : fmt::format(" ({})", one.place)));
+                                         one.value + (one.source.empty() ? "" : fmt::format(" ({})", one.source)));
     }
     context.seed = seed;
     context.outputs = options.outputs;

@@ -17,13 +17,14 @@ namespace bench {
 
 namespace {
 
-// MPICH 4.0 writes beyond MPI_MAX_ERROR_STRING if an error has passed through many of its functions.
-constexpr std::size_t room = std::size_t{8} * MPI_MAX_ERROR_STRING;
+// Buffer for an error text: MPICH 4.0 writes beyond MPI_MAX_ERROR_STRING if an error has passed through many of its
+// functions.
+constexpr std::size_t error_text_size = std::size_t{8} * MPI_MAX_ERROR_STRING;
 
 } // namespace
 
 std::string mpi_error_text(int code) {
-    std::vector<char> text(room, '\0');
+    std::vector<char> text(error_text_size, '\0');
     int length = 0;
     if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) {
         return fmt::format("error code {}", code);
@@ -89,7 +90,8 @@ std::vector<std::string> Communicator::gather_texts(std::span<const std::string>
     for (const std::string &text : texts) {
         joined.append(text.c_str(), std::strlen(text.c_str()) + 1);
     }
-    // As long as the longest: all MPI libraries gather equal blocks in a tree, unequal ones one by one.
+    // Every rank sends as many bytes as the rank with the most: MPI libraries gather equal blocks in a tree, but
+    // receive unequal blocks from one rank after another.
     int length = static_cast<int>(joined.size());
     check(MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_INT, MPI_MAX, comm_), "MPI_Allreduce");
     const auto block = static_cast<std::size_t>(length);
@@ -117,8 +119,8 @@ std::vector<double> Communicator::gather_values(std::span<const double> values) 
 
 namespace {
 
-// Delays of 1,000 ranks in 25,000 calls.
-constexpr std::size_t longest_file = std::size_t{256} << 20U;
+// Bytes; enough for the delays of 1,000 ranks in 25,000 calls.
+constexpr std::size_t max_file_size = std::size_t{256} << 20U;
 
 } // namespace
 
@@ -129,13 +131,14 @@ std::string read_everywhere(const Communicator &comm, const std::string &path) {
             throw Error::here(fmt::format("'{}' is not a regular file; give one", path));
         }
         std::ifstream file(path);
-        std::vector<char> part(1 << 16);
+        std::vector<char> chunk(1 << 16);
         do {
-            file.read(part.data(), static_cast<std::streamsize>(part.size()));
-            text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-        } while (file && text.size() <= longest_file);
-        if (text.size() > longest_file) {
-            throw Error::here(fmt::format("'{}' has more than {} MiB; give a smaller file", path, longest_file >> 20U));
+            file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+            text.append(chunk.data(), static_cast<std::size_t>(file.gcount()));
+        } while (file && text.size() <= max_file_size);
+        if (text.size() > max_file_size) {
+            throw Error::here(
+                fmt::format("'{}' has more than {} MiB; give a smaller file", path, max_file_size >> 20U));
         }
         if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.find('\0') != std::string::npos) {
             throw Error::here(fmt::format("'{}' is not UTF-8, but UTF-16 or binary; save it as UTF-8", path));
@@ -144,7 +147,7 @@ std::string read_everywhere(const Communicator &comm, const std::string &path) {
         if (text.starts_with(byte_order_mark)) {
             text.erase(0, byte_order_mark.size());
         }
-        if (text.empty()) { // no file that is asked for is
+        if (text.empty()) { // every file that is read here needs contents
             throw Error::here(fmt::format("'{}' cannot be read, or is empty", path));
         }
         return static_cast<long>(text.size());
@@ -158,7 +161,7 @@ std::vector<int> number_nodes(const Communicator &comm) {
     const std::vector<std::string> names = comm.gather(host_name());
     std::vector<int> numbers(static_cast<std::size_t>(comm.size()));
     std::unordered_map<std::string, int> known;
-    for (std::size_t rank = 0; rank < names.size(); ++rank) { // at rank 0 alone
+    for (std::size_t rank = 0; rank < names.size(); ++rank) { // names is empty except on rank 0
         numbers[rank] = known.emplace(names[rank], static_cast<int>(known.size())).first->second;
     }
     check(MPI_Bcast(numbers.data(), comm.size(), MPI_INT, 0, comm.handle()), "MPI_Bcast");

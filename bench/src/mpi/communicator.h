@@ -1,3 +1,5 @@
+// The communicator of the benchmark, errors of MPI calls, and small collectives: gathering texts and numbers at rank 0,
+// reading a file on rank 0 for all ranks, numbering the nodes, choosing a seed.
 #pragma once
 
 #include <array>
@@ -13,12 +15,13 @@
 
 namespace bench {
 
-/// "MPI_ERR_ARG: invalid argument of some other kind", in the library's words, on one line.
+/// The MPI library's text for an error code, on one line: "MPI_ERR_ARG: invalid argument of some other kind".
 std::string mpi_error_text(int code);
 
-/// Throws Error::here unless an MPI function returned MPI_SUCCESS. `call` is the function's name.
+/// Throws Error::here for an error code that MPI function `call` returned.
 void throw_mpi_error(int code, const char *call);
 
+/// Throws Error::here unless MPI function `call` returned MPI_SUCCESS.
 inline void check(int code, const char *call) {
     if (code != MPI_SUCCESS) {
         throw_mpi_error(code, call);
@@ -27,7 +30,7 @@ inline void check(int code, const char *call) {
 
 class Communicator;
 
-/// Collective. Throws Error::everywhere, on all ranks, unless every rank brings MPI_SUCCESS; `what` begins the message.
+/// Collective. Throws Error::everywhere, on all ranks, unless every rank passes MPI_SUCCESS; `what` begins the message.
 void check_everywhere(const Communicator &comm, int code, const std::string &what);
 
 /// The ranks that take part: a duplicate of MPI_COMM_WORLD, or a group of it, that returns errors instead of aborting.
@@ -45,11 +48,12 @@ public:
     int size() const { return size_; }
     bool is_root() const { return rank_ == 0; }
 
-    /// Collective. Rank 0 runs `work`; all ranks return its result. If it throws, all ranks throw Error::everywhere.
+    /// Collective. Runs `work` on rank 0 and returns its result on all ranks. If it throws, all ranks throw
+    /// Error::everywhere.
     long on_root(const std::function<long()> &work) const;
 
-    /// Collective. Texts or values of all ranks, in order, at rank 0; nothing elsewhere. Gather those of a rank in one
-    /// call: each call costs rank 0 some messages.
+    /// Collective. Returns the texts or values of all ranks on rank 0, and an empty vector on other ranks. Each call
+    /// costs rank 0 several messages, so pass all texts of a rank in one call.
     template <std::size_t N>
     std::vector<std::array<std::string, N>> gather(const std::array<std::string, N> &texts) const {
         return in_arrays<N>(gather_texts(texts));
@@ -77,18 +81,17 @@ private:
     int size_ = 0;
 };
 
-// Shares information of one rank with all.
-
-/// Collective. The text of a file, which rank 0 reads. Throws Error::everywhere if it cannot be read.
+/// Collective. Reads a text file on rank 0 and returns its text on all ranks. Throws Error::everywhere if it cannot be
+/// read, is empty, or is larger than 256 MiB.
 std::string read_everywhere(const Communicator &comm, const std::string &path);
 
-/// Collective. The host of each rank, numbered from 0 in order of appearance.
+/// Collective. The node of each rank; nodes are numbered from 0 in order of appearance.
 std::vector<int> number_nodes(const Communicator &comm);
 
-/// Collective. The seed given, else one that rank 0 draws; short, so that people can type it again.
+/// Collective. Returns `seed` if it is set; else a random number below 10^6, which is short enough to type again.
 std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &seed);
 
-/// An info object that is freed with its scope; MPI_INFO_NULL until it is filled.
+/// Owns an MPI info object. It is MPI_INFO_NULL until a key is set.
 class Info {
 public:
     Info() = default;

@@ -16,7 +16,7 @@
 namespace bench {
 
 ClockError read_clock_error(MPI_Comm comm) {
-    MPIX_Harmonize_stats stats; // both by one reading of the clock
+    MPIX_Harmonize_stats stats; // bound and deviation at the same time
     check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
     return {stats.error_bound, stats.expected_error};
 }
@@ -40,24 +40,25 @@ std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
     for (int i = 0; i < count; ++i) {
         char key[MPI_MAX_INFO_KEY + 1] = "";
         char value[MPI_MAX_INFO_VAL + 1] = "";
-        int found = 0;
+        int exists = 0;
         check(MPI_Info_get_nthkey(info.handle(), i, key), "MPI_Info_get_nthkey");
-        check(MPI_Info_get(info.handle(), key, MPI_MAX_INFO_VAL, value, &found), "MPI_Info_get");
+        check(MPI_Info_get(info.handle(), key, MPI_MAX_INFO_VAL, value, &exists), "MPI_Info_get");
         settings.emplace_back(key, value);
     }
     return settings;
 }
 
-/// In ticks. Readings are apart by all kinds of times: of equal ones any clock would seem to advance in steps.
+/// Measures the step in which the clock advances, in ticks. The time between readings varies, because readings at equal
+/// intervals would have a common step on any clock.
 double measure_step(const Downbeat_clock &clock) {
     constexpr std::size_t count = 2000;
-    constexpr unsigned most_spins = 61;
+    constexpr unsigned different_waits = 61;
     std::vector<double> differences(count);
-    volatile unsigned spent = 0;
+    volatile unsigned spins = 0; // volatile: the compiler keeps the loop
     std::int64_t last = clock.read(clock.clock);
     for (std::size_t i = 0; i < count; ++i) {
-        for (unsigned spins = 0; spins < i % most_spins; ++spins) {
-            spent = spent + 1;
+        for (unsigned wait = 0; wait < i % different_waits; ++wait) {
+            spins = spins + 1;
         }
         const std::int64_t reading = clock.read(clock.clock);
         differences[i] = static_cast<double>(reading - last);
@@ -66,26 +67,26 @@ double measure_step(const Downbeat_clock &clock) {
     return step_of(differences);
 }
 
-/// Collective. Starts until the library has found a tolerance for these clocks, and returns it, in seconds.
+/// Collective. Repeats common starts until the library's automatic tolerance no longer changes, and returns it, s.
 double find_tolerance(MPI_Comm comm) {
-    constexpr double enough = 3.0; // seconds without a change
-    constexpr double most = 20.0;
-    constexpr double pause = 1e-3; // between starts: 10^5 of them in a second take a model too long
+    constexpr double stable_time = 3.0; // s without a change
+    constexpr double max_time = 20.0;   // s
+    constexpr double pause = 1e-3;      // s between starts: without it, a simulation would take too long
     int flag = 0;
-    double begin = 0.0;
-    double changed = 0.0;
-    double deadline = 0.0; // the same on all ranks, as the tolerance is
+    double begin = 0.0;    // time of the first start; the deadlines measure time, so all ranks stop together
+    double changed = 0.0;  // time of the last change of the tolerance
+    double deadline = 0.0; // of the last start, the same on all ranks, like the tolerance
     MPIX_Harmonize_stats stats{};
-    double found = 0.0;
+    double tolerance = 0.0;
     do {
         check(MPIX_Harmonize_delayed(comm, pause, &flag), "MPIX_Harmonize_delayed");
         check(MPIX_Harmonize_deadline(comm, &deadline), "MPIX_Harmonize_deadline");
         check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
         begin = begin > 0.0 ? begin : deadline;
-        changed = stats.tolerance == found ? changed : deadline;
-        found = stats.tolerance;
-    } while (deadline < std::min(changed + enough, begin + most));
-    return found;
+        changed = stats.tolerance == tolerance ? changed : deadline;
+        tolerance = stats.tolerance;
+    } while (deadline < std::min(changed + stable_time, begin + max_time));
+    return tolerance;
 }
 
 } // namespace
@@ -95,15 +96,15 @@ GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> toleran
     if (tolerance) {
         info.set("tolerance", fmt::format("{}", *tolerance));
     }
-    // An invalid setting, e.g. DOWNBEAT_CLOCK=sundial, is refused on all ranks, so the run can end cleanly.
+    // The library refuses an invalid setting, e.g. DOWNBEAT_CLOCK=sundial, on all ranks and prints why.
     const int code = MPIX_Harmonize_set_info(comm.handle(), info.handle());
     int error_class = MPI_SUCCESS;
     if (MPI_Error_class(code, &error_class) == MPI_SUCCESS && error_class == MPI_ERR_ARG) {
-        throw Error::told();
+        throw Error::already_printed();
     }
     check_everywhere(comm, code, "cannot prepare the clocks");
     settings_ = read_settings(comm.handle());
-    if (setting("tolerance") == "auto") { // one for all samples
+    if (setting("tolerance") == "auto") { // from here on the same tolerance for all samples
         info.set("tolerance", fmt::format("{}", find_tolerance(comm.handle())));
         check(MPIX_Harmonize_set_info(comm.handle(), info.handle()), "MPIX_Harmonize_set_info");
         settings_ = read_settings(comm.handle());
@@ -116,7 +117,7 @@ GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> toleran
 }
 
 void GlobalClock::refresh() const {
-    // The common start of MPIX_Harmonize is not needed here, only its clock synchronization; so the flag is ignored.
+    // Only the clock synchronization of MPIX_Harmonize matters here, not its common start, so the flag is ignored.
     int flag = 0;
     check(MPIX_Harmonize(comm_.handle(), &flag), "MPIX_Harmonize");
 }
@@ -138,11 +139,11 @@ Downbeat_clock GlobalClock::local_clock() const {
     return clock;
 }
 
-double GlobalClock::longest_unwatched() const {
+double GlobalClock::max_refresh_interval() const {
     const Downbeat_clock clock = local_clock();
-    double fastest = 0.0;
-    check(MPI_Allreduce(&clock.growth, &fastest, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
-    return std::stod(setting("max_error")) / fastest; // infinite with one clock
+    double growth = 0.0; // of the error bound, s per s, largest over the ranks; 0 if they read the same clock
+    check(MPI_Allreduce(&clock.growth, &growth, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
+    return std::stod(setting("max_error")) / growth;
 }
 
 double GlobalClock::share_unsure(const MPIX_Harmonize_stats &now) const {
@@ -156,8 +157,7 @@ double GlobalClock::share_unsure(const MPIX_Harmonize_stats &now) const {
 double GlobalClock::tolerance() const { return std::stod(setting("tolerance")); }
 
 const std::string &GlobalClock::setting(const std::string &name) const {
-    const auto found = std::ranges::find_if(settings_, [&](const auto &one) { return one.first == name; });
-    return found->second;
+    return std::ranges::find(settings_, name, &std::pair<std::string, std::string>::first)->second;
 }
 
 HarmonizedComm::HarmonizedComm(const Communicator &comm, const GlobalClock &clock, const std::string &slack)
@@ -172,21 +172,22 @@ HarmonizedComm::HarmonizedComm(const Communicator &comm, const GlobalClock &cloc
 HarmonizedComm::~HarmonizedComm() { MPI_Comm_free(&comm_); }
 
 double HarmonizedComm::on_clock_of_run(double time) const {
-    // The narrowest of several readings, as any may be interrupted.
-    constexpr int readings = 5;
+    // Reads this clock between two readings of the run's clock. The shortest of several attempts counts, because an
+    // attempt may be interrupted.
+    constexpr int attempts = 5;
     double width = std::numeric_limits<double>::infinity();
-    double ahead = 0.0;
-    for (int i = 0; i < readings; ++i) {
+    double offset = 0.0;
+    for (int i = 0; i < attempts; ++i) {
         const double before = clock_.now();
-        double own = 0.0;
-        check(MPIX_Harmonize_time(comm_, &own), "MPIX_Harmonize_time");
+        double now = 0.0;
+        check(MPIX_Harmonize_time(comm_, &now), "MPIX_Harmonize_time");
         const double after = clock_.now();
         if (after - before < width) {
             width = after - before;
-            ahead = before + width / 2.0 - own;
+            offset = before + width / 2.0 - now;
         }
     }
-    return time + ahead;
+    return time + offset;
 }
 
 std::shared_ptr<const HarmonizedComm> HarmonizedComms::with_slack(const std::string &slack) {

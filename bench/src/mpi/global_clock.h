@@ -1,3 +1,6 @@
+// The global clock of libdownbeat as the benchmark uses it: timestamps, their errors, and synchronization. Stamps are
+// readings of a rank's local clock that are converted to the global clock later. HarmonizedComm is a second global
+// clock, for starts by another method than the run's.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -17,34 +20,35 @@
 
 namespace bench {
 
-/// Error of a rank's readings of a global clock against rank 0's, in seconds.
+/// Error of a rank's readings of a global clock relative to rank 0, in seconds.
 struct ClockError {
-    double bound = 0.0;    // hard
-    double expected = 0.0; // one standard deviation
+    double bound = 0.0;    // upper bound of the absolute error
+    double expected = 0.0; // standard deviation
 };
 
-/// Local. The error of libdownbeat's clock for a communicator, from the last synchronization until now.
+/// Local. Reads the error of libdownbeat's clock for a communicator at this moment; it grows from one synchronization
+/// to the next.
 ClockError read_clock_error(MPI_Comm comm);
 
 /// The error of two clocks in a chain: bounds add up, independent errors add in quadrature.
 ClockError chained(const ClockError &a, const ClockError &b);
 
-/// The larger of each.
+/// The larger bound and the larger standard deviation of two errors.
 ClockError larger(const ClockError &a, const ClockError &b);
 
-/// Stamps: readings of this rank's local clock, which cost the reading and nothing else, and are converted to the
-/// global clock when time no longer counts. It converts as the last clock synchronization before it was got left it;
-/// reading works as long as the communicator does.
+/// Makes stamps, i.e. readings of this rank's local clock, and converts them to the global clock after the measurement,
+/// so that a stamp costs no more than reading the clock. The conversion is that of the last clock synchronization
+/// before this object was created. The object must not outlive the communicator.
 class StampClock {
 public:
     explicit StampClock(const Downbeat_clock &clock) : clock_(clock) {}
 
     std::int64_t read() const { return clock_.read(clock_.clock); }
 
-    /// The stamp on the global clock.
+    /// Converts a stamp to seconds on the global clock.
     double seconds(std::int64_t stamp) const { return (static_cast<double>(clock_.global) + elapsed(stamp)) * 1e-9; }
 
-    /// The error of that.
+    /// The error of seconds(stamp).
     ClockError error(std::int64_t stamp) const {
         const double t = elapsed(stamp);
         const double bound = clock_.bound + std::abs(t) * (clock_.growth + std::abs(t) * clock_.ramp / 2.0);
@@ -54,7 +58,7 @@ public:
         return {bound * 1e-9, std::sqrt(std::clamp(variance, 0.0, bound * bound / 3.0)) * 1e-9};
     }
 
-    /// Whether no synchronization came between the two.
+    /// True if the clocks were not synchronized between the creation of the two objects.
     bool same_as(const StampClock &other) const {
         return clock_.ticks == other.clock_.ticks && clock_.global == other.clock_.global;
     }
@@ -65,12 +69,12 @@ private:
     Downbeat_clock clock_;
 };
 
-/// The global clock that libdownbeat keeps for a communicator; all timestamps are on it.
+/// The global clock that libdownbeat keeps for a communicator. All timestamps of a run are on this clock.
 class GlobalClock {
 public:
-    /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too; one that is
-    /// automatic is found once, in 3 to 20 s, and stays. Throws Error::everywhere if a setting from the environment is
-    /// invalid.
+    /// Collective. Prepares the library on `comm`. `tolerance`, s: largest lateness of a start in time; if empty, the
+    /// library's setting. If that is "auto", measures a tolerance once (3 to 20 s) and keeps it. Throws
+    /// Error::everywhere if a setting in the environment is invalid.
     GlobalClock(const Communicator &comm, std::optional<double> tolerance);
 
     /// Seconds since the clock's epoch.
@@ -80,40 +84,41 @@ public:
         return time;
     }
 
-    /// Local. For stamps until the next clock synchronization.
+    /// Local. Makes stamps until the next clock synchronization.
     StampClock stamps() const;
 
-    /// Local. Returns at an instant of the clock (seconds); false if it is later than the tolerance after it.
+    /// Local. Waits until `time`, s on this clock. Returns false if this rank is late by more than the tolerance.
     bool wait_until(double time) const {
         int flag = 0;
         check(MPIX_Harmonize_wait_until(comm_.handle(), time, &flag), "MPIX_Harmonize_wait_until");
         return flag != 0;
     }
 
-    /// Collective. Synchronizes the clocks if they are too old. Needed if a synchronizer does not do it.
+    /// Collective. Synchronizes the clocks if the last synchronization is too long ago. The caller needs it if its
+    /// synchronizer does not synchronize clocks.
     void refresh() const;
 
-    /// Collective. Seconds in which drift raises an error bound from 0 to the library's limit (setting max_error), by
-    /// the known bounds of the frequencies: calls of refresh() should be no farther apart.
-    double longest_unwatched() const;
+    /// Collective. The longest time between calls of refresh(), s: in this time, drift can raise the error bound from 0
+    /// to the library's limit (setting max_error). Infinite if all ranks read the same clock.
+    double max_refresh_interval() const;
 
-    /// Local. The error of this rank's readings from the last synchronization until now.
+    /// Local. The error of this rank's clock at this moment.
     ClockError error() const { return read_clock_error(comm_.handle()); }
 
-    /// Collective. The largest over the ranks, at rank 0; 0 elsewhere.
+    /// Collective. Returns the largest error over the ranks on rank 0, and 0 on other ranks.
     ClockError largest(const ClockError &error) const;
 
-    /// Seconds by which stamps advance, the largest step over the ranks; 0 where the clock stands still between events.
+    /// The step in which stamps advance, s, largest over the ranks; 0 if no step was seen, as in a simulation.
     double resolution() const { return resolution_; }
 
-    /// The library's settings in force.
+    /// The library's current settings: names and values.
     const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }
 
-    /// The library's tolerance in force, in seconds.
+    /// The library's current tolerance, s.
     double tolerance() const;
 
-    /// The share of this rank's starts of the run that failed because its clock is not known as well as the tolerance
-    /// asks; 0 where the user says what flags ask for.
+    /// The share of this rank's starts in this run that failed because the error of its clock was too large for the
+    /// tolerance; 0 if setting flag_error is not automatic. `now`: current statistics of the library.
     double share_unsure(const MPIX_Harmonize_stats &now) const;
 
 private:
@@ -123,14 +128,14 @@ private:
     const Communicator &comm_;
     std::vector<std::pair<std::string, std::string>> settings_;
     double resolution_ = 0.0;
-    MPIX_Harmonize_stats before_{}; // the run's own starts
+    MPIX_Harmonize_stats before_{}; // statistics at the end of the constructor, before the starts of the run
 };
 
-/// The ranks of a run on a communicator of their own, where libdownbeat starts them by another method than the run's.
-/// It has another global clock, too: what a method does to its clocks stays its own.
+/// A duplicate of the run's communicator on which libdownbeat chooses the slack by another method. It has a global
+/// clock of its own, so that the method does not affect the run's clock.
 class HarmonizedComm {
 public:
-    /// Collective. `slack` is the library's setting; `clock` is the run's, of `comm`, and gives the tolerance.
+    /// Collective. `slack`: setting of the library. `clock`: global clock of `comm`; its tolerance applies here, too.
     HarmonizedComm(const Communicator &comm, const GlobalClock &clock, const std::string &slack);
     ~HarmonizedComm();
     HarmonizedComm(const HarmonizedComm &) = delete;
@@ -138,11 +143,11 @@ public:
 
     MPI_Comm handle() const { return comm_; }
 
-    /// An instant of this global clock (seconds) on the run's, where all stamps are. Exact at rank 0, which both clocks
-    /// follow, to half the time that reading a clock takes.
+    /// Converts a time (s) on this global clock to the run's global clock, which has all stamps. On rank 0, whose clock
+    /// is the reference of both, the error is at most half the time of reading a clock.
     double on_clock_of_run(double time) const;
 
-    /// Local. The error of this rank's readings of this clock, from its last synchronization until now.
+    /// Local. The error of this rank's readings of this clock at this moment.
     ClockError error() const { return read_clock_error(comm_); }
 
 private:
@@ -150,13 +155,13 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-/// One for each setting, whatever cells use it, as a program has it: what a method has learned in one cell it takes
-/// along to the next.
+/// Keeps a HarmonizedComm for each slack setting. Cells with the same setting share it, so that the method keeps its
+/// state from cell to cell, as in a program.
 class HarmonizedComms {
 public:
     HarmonizedComms(const Communicator &comm, const GlobalClock &clock) : comm_(comm), clock_(clock) {}
 
-    /// Collective where it is the first with that slack.
+    /// Collective on the first call with a `slack`; local afterwards.
     std::shared_ptr<const HarmonizedComm> with_slack(const std::string &slack);
 
 private:
@@ -165,11 +170,11 @@ private:
     std::map<std::string, std::shared_ptr<const HarmonizedComm>> by_slack_;
 };
 
-/// Throws Error::usage with the library's message unless the text is a valid component of the kind ("scheme",
-/// "offset").
+/// Throws Error::usage with the library's message unless `text` is a valid component of libdownbeat of `kind`
+/// ("scheme", "offset"). `option` begins the message.
 void check_component(const std::string &option, const char *kind, const std::string &text);
 
-/// The names of all components of a kind, the default first.
+/// The names of libdownbeat's components of a kind; the first is the default.
 std::vector<std::string> component_names(const char *kind);
 
 } // namespace bench

@@ -25,15 +25,15 @@ struct DescribedVariable {
     std::string source;
 };
 
-/// From the lines with which Open MPI describes it ("mca:coll:tuned:param:NAME:value:1", ...); no name if it has its
-/// default, or was set by this program.
-DescribedVariable described_variable(const std::vector<std::string> &lines) {
-    // The value may contain colons, and is quoted then.
+/// Parses Open MPI's description of a variable ("mca:coll:tuned:param:NAME:value:1", ...). The name is empty if the
+/// variable has its default value, is a synonym, or was set by this program.
+DescribedVariable parse_description(const std::vector<std::string> &lines) {
+    // A value that contains colons is quoted.
     static const std::regex field("mca:[^:]*:[^:]*:param:([^:]+):(value|source|synonym_of):(.*)");
     if (std::ranges::any_of(lines, [](const std::string &line) { return line.ends_with(":source:default"); })) {
-        return {}; // nearly all
+        return {}; // first, because it holds for nearly all variables
     }
-    DescribedVariable found;
+    DescribedVariable variable;
     for (const std::string &line : lines) {
         std::smatch match;
         if (!std::regex_match(line, match, field)) {
@@ -42,28 +42,29 @@ DescribedVariable described_variable(const std::vector<std::string> &lines) {
         if (match[2] == "synonym_of") {
             return {};
         }
-        found.name = match[1];
-        (match[2] == "value" ? found.value : found.source) = match[3];
+        variable.name = match[1];
+        (match[2] == "value" ? variable.value : variable.source) = match[3];
     }
-    if (found.value.size() > 1 && found.value.starts_with('"') && found.value.ends_with('"')) {
-        found.value = found.value.substr(1, found.value.size() - 2);
+    if (variable.value.size() > 1 && variable.value.starts_with('"') && variable.value.ends_with('"')) {
+        variable.value = variable.value.substr(1, variable.value.size() - 2);
     }
-    return found.source.starts_with("set") ? DescribedVariable{} : found;
+    return variable.source.starts_with("set") ? DescribedVariable{} : variable;
 }
 
-/// Open MPI knows where each value is from, and MPI_T has no place for it. ompi_info prints it with these functions of
-/// libopen-pal (opal/mca/base/mca_base_var.h), which 4.1 and 5 export.
-std::vector<DescribedVariable> ask_open_mpi() {
+/// The variables of Open MPI that are not defaults, with their sources; empty with another MPI library. MPI_T does not
+/// report sources, so this calls the functions of libopen-pal that ompi_info uses (opal/mca/base/mca_base_var.h); Open
+/// MPI 4.1 and 5 export them.
+std::vector<DescribedVariable> open_mpi_variables() {
     using Count = int();
     using Dump = int(int index, char ***lines, int kind);
     constexpr int parsable = 1; // MCA_BASE_VAR_DUMP_PARSABLE
     auto *const count = reinterpret_cast<Count *>(dlsym(RTLD_DEFAULT, "mca_base_var_get_count")); // NOLINT
     auto *const dump = reinterpret_cast<Dump *>(dlsym(RTLD_DEFAULT, "mca_base_var_dump"));        // NOLINT
-    std::vector<DescribedVariable> found;
+    std::vector<DescribedVariable> variables;
     for (int i = 0; count != nullptr && dump != nullptr && i < count(); ++i) {
         char **text = nullptr;
         if (dump(i, &text, parsable) != 0 || text == nullptr) {
-            continue; // of a component that was closed
+            continue; // belongs to a component that was closed
         }
         std::vector<std::string> lines;
         for (char **line = text; *line != nullptr; ++line) {
@@ -71,11 +72,11 @@ std::vector<DescribedVariable> ask_open_mpi() {
             std::free(*line);
         }
         std::free(static_cast<void *>(text));
-        if (DescribedVariable one = described_variable(lines); !one.name.empty()) {
-            found.push_back(std::move(one));
+        if (DescribedVariable variable = parse_description(lines); !variable.name.empty()) {
+            variables.push_back(std::move(variable));
         }
     }
-    return found;
+    return variables;
 }
 
 } // namespace
@@ -92,11 +93,11 @@ std::vector<Setting> find_settings() {
             settings[name] = {name, printable(text.substr(equals + 1)), ""};
         }
     }
-    for (const auto &[variable, value, source] : ask_open_mpi()) {
+    for (const auto &[variable, value, source] : open_mpi_variables()) {
         const std::string name = open_mpi + variable;
-        const bool of_file = source.starts_with("file (") && source.ends_with(')');
-        const std::string place = of_file ? source.substr(6, source.size() - 7) : source;
-        settings[name] = {name, printable(value), place == "environment" ? "" : place};
+        const bool is_file = source.starts_with("file (") && source.ends_with(')');
+        const std::string path = is_file ? source.substr(6, source.size() - 7) : source;
+        settings[name] = {name, printable(value), path == "environment" ? "" : path};
     }
     return mapped(settings, [](const auto &setting) { return setting.second; });
 }

@@ -1,3 +1,5 @@
+// The MPI library: its name and version, the host name, and all settings of MPI, networks and libdownbeat that are not
+// defaults, for the context that result files record.
 #pragma once
 
 #include <string>
@@ -5,23 +7,24 @@
 
 namespace bench {
 
-/// A value that is not the default.
+/// A setting that is not the default.
 struct Setting {
-    std::string name; // as the environment spells it
+    std::string name; // name of its environment variable
     std::string value;
-    std::string place; // "/path/file:line"; "" if it is from the environment
+    std::string source; // "/path/file:line"; "" for the environment
 };
 
-/// All settings of the MPI library, its networks and libdownbeat, by whatever means, sorted by name. After MPI_Init.
+/// All settings of the MPI library, its networks and libdownbeat, from the environment and from files, sorted by name.
+/// Call it after MPI_Init.
 std::vector<Setting> find_settings();
 
-/// The host as MPI names it.
+/// The host name according to MPI.
 std::string host_name();
 
-/// The MPI library, as MPI_Get_library_version gives it.
+/// The name and version of the MPI library, from MPI_Get_library_version.
 std::string mpi_library();
 
-/// The version of the standard that it claims, e.g. "3.1".
+/// The version of the MPI standard that the library supports, e.g. "3.1".
 std::string mpi_standard();
 
 } // namespace bench

@@ -10,7 +10,7 @@ namespace {
 
 bool is_open = false;
 
-/// MPI_T has error codes of its own, which MPI_Error_string need not know.
+/// Throws Error::here with the error code. MPI_T has error codes of its own, and MPI_Error_string may not know them.
 void check_tool(int code, const char *call, const std::string &variable) {
     if (code != MPI_SUCCESS) {
         throw Error::here(fmt::format("{} of {} failed: code {}", call, variable, code));
@@ -40,30 +40,30 @@ struct Description {
     int scope = 0;
 };
 
-/// None if the library has withdrawn the variable, as that of a component that it closed.
+/// Returns nullopt if the variable no longer exists, e.g. because its component was closed.
 std::optional<Description> describe_variable(int index) {
     int name_length = 0;
     int description_length = 0;
     int verbosity = 0;
     int binding = 0;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    Description found;
-    const auto ask = [&](char *name, char *description) {
-        return MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &datatype, &found.values, description,
-                                   &description_length, &binding, &found.scope);
+    Description info;
+    const auto get_info = [&](char *name, char *description) {
+        return MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &datatype, &info.values, description,
+                                   &description_length, &binding, &info.scope);
     };
-    // With lengths of zero it returns the lengths of the texts with their terminators.
-    if (ask(nullptr, nullptr) != MPI_SUCCESS) {
+    // The first call, with lengths of 0, returns the lengths of the texts including their terminators.
+    if (get_info(nullptr, nullptr) != MPI_SUCCESS) {
         return std::nullopt;
     }
     std::string name(static_cast<std::size_t>(name_length) + 1, '\0');
     std::string description(static_cast<std::size_t>(description_length) + 1, '\0');
-    if (ask(name.data(), description.data()) != MPI_SUCCESS) {
+    if (get_info(name.data(), description.data()) != MPI_SUCCESS) {
         return std::nullopt;
     }
-    found.name = name.c_str();
-    found.description = description.c_str();
-    return found;
+    info.name = name.c_str();
+    info.description = description.c_str();
+    return info;
 }
 
 std::vector<std::pair<int, std::string>> read_values(MPI_T_enum type, const std::string &variable) {
@@ -107,14 +107,14 @@ std::optional<ControlVariable> ControlVariable::find(const std::string &name) {
     if (MPI_T_cvar_get_index(name.c_str(), &variable.index_) != MPI_SUCCESS) {
         return std::nullopt;
     }
-    const std::optional<Description> found = describe_variable(variable.index_);
-    if (!found) {
+    const std::optional<Description> info = describe_variable(variable.index_);
+    if (!info) {
         return std::nullopt;
     }
     variable.name_ = name;
-    variable.description_ = found->description;
-    variable.values_ = read_values(found->values, name);
-    variable.writable_ = found->scope != MPI_T_SCOPE_CONSTANT && found->scope != MPI_T_SCOPE_READONLY;
+    variable.description_ = info->description;
+    variable.values_ = read_values(info->values, name);
+    variable.writable_ = info->scope != MPI_T_SCOPE_CONSTANT && info->scope != MPI_T_SCOPE_READONLY;
     return variable;
 }
 
@@ -128,7 +128,7 @@ ControlVariable ControlVariable::get(const std::string &name) {
 
 int ControlVariable::read() const {
     const Handle handle(index_, name_);
-    std::int64_t value = 0; // room for any whole number; what is narrower, as a bool, fills the first bytes
+    std::int64_t value = 0; // holds every integer type; narrower values fill the low bytes (little endian)
     check_tool(MPI_T_cvar_read(handle.get(), &value), "MPI_T_cvar_read", name_);
     return static_cast<int>(value);
 }
@@ -146,8 +146,8 @@ std::vector<std::string> control_variable_names() {
     check_tool(MPI_T_cvar_get_num(&count), "MPI_T_cvar_get_num", "control variables");
     std::vector<std::string> names;
     for (int i = 0; i < count; ++i) {
-        if (const auto found = describe_variable(i)) {
-            names.push_back(found->name);
+        if (const auto info = describe_variable(i)) {
+            names.push_back(info->name);
         }
     }
     return names;

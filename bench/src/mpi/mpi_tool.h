@@ -1,3 +1,5 @@
+// Control variables of the MPI library through its tool interface, MPI_T: find, describe, read and write them. Used to
+// choose the algorithms of collectives.
 #pragma once
 
 #include <mpi.h>
@@ -17,14 +19,14 @@ void close_tool_interface();
 /// A control variable of the MPI library that belongs to no object. MPI_T must be open.
 class ControlVariable {
 public:
-    /// None if the library has no such variable.
+    /// Finds a variable by its name. Returns nullopt if the library has no such variable.
     static std::optional<ControlVariable> find(const std::string &name);
-    /// Throws Error::here if the library has no such variable.
+    /// Like find(), but throws Error::here if the library has no such variable.
     static ControlVariable get(const std::string &name);
 
     const std::string &name() const { return name_; }
     const std::string &description() const { return description_; }
-    /// The library's numbers and names for its values; empty if it names none.
+    /// The numbers and names of its valid values; empty if the library does not name them.
     const std::vector<std::pair<int, std::string>> &values() const { return values_; }
     bool writable() const { return writable_; }
 

@@ -17,20 +17,20 @@ void wait_quietly(MPI_Request *request) {
         check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
         return;
     }
-    constexpr int most_yields = 50;
-    constexpr std::chrono::microseconds longest_nap{1000};
-    std::chrono::microseconds nap{50};
+    constexpr int max_yields = 50; // polls with a yield, before the first sleep
+    constexpr std::chrono::microseconds max_sleep{1000};
+    std::chrono::microseconds sleep{50};
     for (int polls = 0;; ++polls) {
         int done = 0;
         check(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         if (done != 0) {
             return;
         }
-        if (polls < most_yields) {
+        if (polls < max_yields) {
             sched_yield();
         } else {
-            std::this_thread::sleep_for(nap);
-            nap = std::min(2 * nap, longest_nap);
+            std::this_thread::sleep_for(sleep);
+            sleep = std::min(2 * sleep, max_sleep);
         }
     }
 }
@@ -58,8 +58,8 @@ std::vector<double> gather_quietly(const Communicator &comm, const std::vector<d
     return gathered;
 }
 
-void bring_to_root(const Communicator &comm, int source, std::vector<double> &values) {
-    constexpr int tag = 3; // take_turns() has 1 and 2
+void send_to_root(const Communicator &comm, int source, std::vector<double> &values) {
+    constexpr int tag = 3; // take_turns() uses 1 and 2
     const int count = static_cast<int>(values.size());
     if (source == 0 || (comm.rank() != 0 && comm.rank() != source)) {
         return;
@@ -79,7 +79,7 @@ namespace {
 constexpr int begin_tag = 1;
 constexpr int done_tag = 2;
 
-void tell(const Communicator &comm, int rank, int tag) {
+void send_signal(const Communicator &comm, int rank, int tag) {
     if (rank != comm.rank()) {
         MPI_Request request = MPI_REQUEST_NULL;
         check(MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, comm.handle(), &request), "MPI_Isend");
@@ -87,7 +87,7 @@ void tell(const Communicator &comm, int rank, int tag) {
     }
 }
 
-void hear(const Communicator &comm, int rank, int tag) {
+void receive_signal(const Communicator &comm, int rank, int tag) {
     if (rank != comm.rank()) {
         MPI_Request request = MPI_REQUEST_NULL;
         check(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, tag, comm.handle(), &request), "MPI_Irecv");
@@ -101,62 +101,62 @@ void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
                 const std::function<void(std::size_t, const Pair &)> &work) {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         const Pair &pair = pairs[i];
-        const bool takes_part = comm.rank() == pair.asker || comm.rank() == pair.answerer;
+        const bool in_pair = comm.rank() == pair.asker || comm.rank() == pair.answerer;
         if (comm.is_root()) {
-            tell(comm, pair.asker, begin_tag);
-            tell(comm, pair.answerer, begin_tag);
-        } else if (takes_part) {
-            hear(comm, 0, begin_tag);
+            send_signal(comm, pair.asker, begin_tag);
+            send_signal(comm, pair.answerer, begin_tag);
+        } else if (in_pair) {
+            receive_signal(comm, 0, begin_tag);
         }
-        if (takes_part) {
+        if (in_pair) {
             work(i, pair);
         }
         if (comm.is_root()) {
-            hear(comm, pair.asker, done_tag);
-            hear(comm, pair.answerer, done_tag);
-        } else if (takes_part) {
-            tell(comm, 0, done_tag);
+            receive_signal(comm, pair.asker, done_tag);
+            receive_signal(comm, pair.answerer, done_tag);
+        } else if (in_pair) {
+            send_signal(comm, 0, done_tag);
         }
     }
 }
 
 std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                              int rounds) {
-    std::vector<Downbeat_offset> found(static_cast<std::size_t>(rounds));
-    for (Downbeat_offset &one : found) {
-        check(Downbeat_measure(comm, pair.asker, pair.answerer, timeline, estimator, &one), "Downbeat_measure");
+    std::vector<Downbeat_offset> offsets(static_cast<std::size_t>(rounds));
+    for (Downbeat_offset &offset : offsets) {
+        check(Downbeat_measure(comm, pair.asker, pair.answerer, timeline, estimator, &offset), "Downbeat_measure");
     }
-    return found;
+    return offsets;
 }
 
 Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                         int rounds) {
-    const std::vector<Downbeat_offset> found = measure_offsets(comm, pair, timeline, estimator, rounds);
-    return *std::ranges::min_element(found, [](const Downbeat_offset &a, const Downbeat_offset &b) {
+    const std::vector<Downbeat_offset> offsets = measure_offsets(comm, pair, timeline, estimator, rounds);
+    return *std::ranges::min_element(offsets, [](const Downbeat_offset &a, const Downbeat_offset &b) {
         return std::abs(a.offset) < std::abs(b.offset);
     });
 }
 
-Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
-                                      int rounds) {
-    const std::vector<Downbeat_offset> found = measure_offsets(comm, pair, timeline, estimator, rounds);
-    return *std::ranges::min_element(found, {}, &Downbeat_offset::bound);
+Downbeat_offset measure_tightest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                        int rounds) {
+    const std::vector<Downbeat_offset> offsets = measure_offsets(comm, pair, timeline, estimator, rounds);
+    return *std::ranges::min_element(offsets, {}, &Downbeat_offset::bound);
 }
 
 std::vector<RankOffset> measure_agreement(const Communicator &comm, const GlobalClock &clock) {
     constexpr int rounds = 3; // a delayed message widens the bound of its round; judge_clocks takes the narrowest
     const auto ranks = static_cast<std::size_t>(comm.size());
-    std::vector<std::vector<OffsetRound>> found(ranks);
+    std::vector<std::vector<OffsetRound>> measured(ranks);
     std::vector<Pair> pairs;
     for (int rank = 1; rank < comm.size(); ++rank) {
         pairs.push_back({0, rank});
     }
     take_turns(comm, pairs, [&](std::size_t, const Pair &pair) {
-        for (const Downbeat_offset &one : measure_offsets(comm.handle(), pair, DOWNBEAT_GLOBAL, nullptr, rounds)) {
-            found[static_cast<std::size_t>(pair.answerer)].push_back({one.offset, one.bound});
+        for (const Downbeat_offset &round : measure_offsets(comm.handle(), pair, DOWNBEAT_GLOBAL, nullptr, rounds)) {
+            measured[static_cast<std::size_t>(pair.answerer)].push_back({round.offset, round.bound});
         }
     });
-    double bound = 0.0; // after the measurement, so that it covers the drift until then
+    double bound = 0.0; // read after the measurement, so that it includes the drift until then
     check(MPIX_Harmonize_error_bound(comm.handle(), &bound), "MPIX_Harmonize_error_bound");
     const std::vector<double> bounds = gather_quietly(comm, {bound});
     MPIX_Harmonize_stats stats{};
@@ -167,8 +167,9 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm, const Global
                               stats.flag_error, stats.tolerance});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
-        const double *one = &gathered[width * rank];
-        offsets.push_back({found[rank], bounds[rank], std::llround(one[0]), one[1], one[2], one[3], one[4]});
+        const double *values = &gathered[width * rank];
+        offsets.push_back(
+            {measured[rank], bounds[rank], std::llround(values[0]), values[1], values[2], values[3], values[4]});
     }
     return offsets;
 }

@@ -1,3 +1,7 @@
+// Measures clock offsets between pairs of ranks, one pair after another, while all other ranks sleep. The "quiet"
+// collectives sleep while they wait, so that other ranks get the processor: a third rank that spins in MPI would take
+// processor time from the two ranks that compare their clocks if there are more ranks than processors (MPICH 4.0.2: 12
+// ms per blocking call).
 #pragma once
 
 #include "mpi/communicator.h"
@@ -13,45 +17,45 @@
 
 namespace bench {
 
-// Waits that leave the processor to others. While two ranks compare their clocks, a third that spins in MPI takes
-// processor time from them wherever there are more ranks than processors, and MPICH 4.0.2 costs 12 ms per blocking call
-// there.
-
-/// Completes the request: polls, yields, then sleeps between polls, up to a millisecond.
+/// Completes the request: polls, yields the processor, then sleeps between polls for up to 1 ms.
 void wait_quietly(MPI_Request *request);
 
-/// Collective.
+/// Collective. MPI_Barrier, waiting quietly.
 void barrier_quietly(const Communicator &comm);
 
-/// Collective. Rank 0's value.
+/// Collective. Returns rank 0's value on all ranks.
 long broadcast_quietly(const Communicator &comm, long value);
 
-/// Collective. Values of all ranks, as [rank][value], at rank 0; nothing elsewhere. Every rank brings as many.
+/// Collective. Returns the values of all ranks on rank 0, as [rank][value], and an empty vector on other ranks. All
+/// ranks pass the same number of values.
 std::vector<double> gather_quietly(const Communicator &comm, const std::vector<double> &values);
 
-/// Called by rank 0 and by `source`, which may be rank 0. Rank 0 gets the values of `source`; it knows how many.
-void bring_to_root(const Communicator &comm, int source, std::vector<double> &values);
+/// Sends the values of rank `source` to rank 0. Only these two ranks call it; they may be the same. On rank 0, `values`
+/// must already have the size of the message.
+void send_to_root(const Communicator &comm, int source, std::vector<double> &values);
 
-/// Collective. Lets one pair after another work, so that pairs do not disturb each other; all other ranks wait quietly.
-/// `work` is called on both ranks of the pair with the pair's position in the list. Ranks return when their
-/// last pair is done.
+/// Collective. Runs `work` for one pair at a time, so that pairs do not disturb each other; all other ranks wait
+/// quietly. Both ranks of the pair call `work` with the pair and its index in `pairs`. A rank returns when its last
+/// pair is done.
 void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
                 const std::function<void(std::size_t, const Pair &)> &work);
 
-/// Called by both ranks of the pair. `rounds` measurements of the offset, one after another, at the asker; `estimator`
-/// is null for the library's default.
+/// Called by both ranks of the pair. Measures the offset of the answerer's clock to the asker's `rounds` times. The
+/// results are valid on the asker. `timeline`: DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL clocks. `estimator`: a component of
+/// libdownbeat; null for its default.
 std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                              int rounds);
 
-/// The one of these with the smallest absolute offset (Hunold 2015, section 7).
+/// Like measure_offsets; returns only the result with the smallest absolute offset (Hunold 2015, section 7).
 Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                         int rounds);
 
-/// The one of these with the smallest bound, i.e. the least disturbed.
-Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator, int rounds);
+/// Like measure_offsets; returns only the result with the smallest error bound, i.e. the least disturbed.
+Downbeat_offset measure_tightest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                        int rounds);
 
-/// Collective. The offsets of all global clocks to rank 0's as they are, without synchronizing: of ranks 1, 2, ... at
-/// rank 0; nothing elsewhere.
+/// Collective. Measures the offsets of the ranks' global clocks to rank 0's global clock, without synchronizing. Rank 0
+/// gets an element for each of ranks 1, 2, ...; other ranks get an empty vector.
 std::vector<RankOffset> measure_agreement(const Communicator &comm, const GlobalClock &clock);
 
 } // namespace bench

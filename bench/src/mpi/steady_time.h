@@ -1,3 +1,5 @@
+// Time and waiting for everything but stamps: a steady clock, sleeping, yielding, CLOCK_MONOTONIC_RAW. In a simulation,
+// bench/smpi/mpi/steady_time.cc replaces the implementation, because only its functions let simulated time pass.
 #pragma once
 
 #include <functional>
@@ -5,30 +7,30 @@
 
 namespace bench {
 
-/// Seconds since some instant. For long periods, not for stamps.
+/// Time since an arbitrary instant, s. For timeouts and progress, not for stamps.
 double steady_time();
 
-/// Sleeps for `seconds` of it; returns at once if they are negative.
+/// Sleeps for `seconds`; returns at once if they are negative.
 void sleep_for(double seconds);
 
-/// Yields the processor; where polling takes no time (bench/smpi), lets some pass.
+/// Yields the processor. In a simulation, lets 100 ns pass, since polling itself takes no simulated time.
 void give_way();
 
-/// True time in seconds; NaN on a machine, where nobody knows it.
+/// The simulated time, s, without the errors of simulated clocks; NaN on a real machine, where it is unknown.
 double true_time();
 
-/// CLOCK_MONOTONIC_RAW in ns: the same for all ranks of a host. NTP does not steer it (it may change a rate by 10 %),
-/// so its durations agree with those of the library's clock, which is another one.
+/// CLOCK_MONOTONIC_RAW in ns; the same clock for all ranks of a host. NTP does not change its rate (it may change the
+/// rate of other clocks by 10 %), so its durations agree with those of the library's clock.
 long unsteered_nanoseconds();
 
-/// Works until that clock reads `time`; where work takes no time (bench/smpi) it only waits that long.
+/// Repeats `work` until unsteered_nanoseconds() reaches `time`. In a simulation, where work takes no time, only waits.
 void work_until(long time, const std::function<void()> &work);
 
-/// The model that stands for the machine, e.g. "fat-tree(nodes=1024,...)" as `downbeat run --simulate` writes it, or
-/// the name of another platform; "" on a machine.
+/// The simulated platform: the text of `downbeat run --simulate`, e.g. "fat-tree(nodes=1024,...)", or the name of
+/// another SimGrid platform. "" on a real machine.
 std::string platform_model();
 
-/// Whether ranks run on processors: these interrupt them, and a rank that polls takes their time from others.
+/// True unless ranks are simulated. Real processors interrupt ranks, and a rank that polls takes time from other ranks.
 inline bool has_processors() { return platform_model().empty(); }
 
 } // namespace bench

@@ -1,3 +1,6 @@
+// The MPI library's own algorithms of collectives: finding them, choosing one, and checking that the choice takes
+// effect. An algorithm family is the set of algorithms of a kind of MPI library (Open MPI, MPICH, Intel MPI). Also
+// counts of sent messages, by which `downbeat-bench algorithms` recognizes an algorithm.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -11,20 +14,20 @@
 
 namespace bench {
 
-/// An algorithm by the library's name, with '_' for '-', and by its number.
+/// An algorithm of the MPI library.
 struct Algorithm {
-    std::string name;
-    int number;
+    std::string name; // the library's name, with '_' for '-'
+    int number;       // value of the variable that chooses it
 };
 
-/// A collective whose algorithm can be chosen. Its name is that of the MPI function in lower case: "ibcast".
+/// A collective whose algorithm can be chosen.
 struct SelectableCollective {
-    std::string name;
-    std::string variable; // that holds the choice
+    std::string name;     // MPI function in lower case: "ibcast"
+    std::string variable; // control variable that holds the choice
     std::vector<Algorithm> algorithms;
 };
 
-/// A choice in force: for the calls on comm() between enter() and leave().
+/// A chosen algorithm. It applies to calls on comm() between enter() and leave().
 class AlgorithmInForce {
 public:
     AlgorithmInForce(MPI_Comm comm, std::string evidence) : comm_(comm), evidence_(std::move(evidence)) {}
@@ -33,11 +36,11 @@ public:
     AlgorithmInForce &operator=(const AlgorithmInForce &) = delete;
 
     MPI_Comm comm() const { return comm_; }
-    /// The evidence that it is in force.
+    /// How the algorithm was chosen and checked, for files: "set before each block and read back: ...".
     const std::string &evidence() const { return evidence_; }
 
-    /// Local, the same on all ranks. `strict`: a call that the algorithm does not support returns an error, if the
-    /// library can do that; else the library may choose another algorithm for it.
+    /// Local; all ranks call it with the same argument `strict`. If `strict`, a call that the algorithm does not
+    /// support returns an error, if the library can do that; else the library may use another algorithm for the call.
     virtual void enter(bool) {}
     virtual void leave() {}
 
@@ -48,7 +51,7 @@ private:
     std::string evidence_;
 };
 
-/// Between enter() and leave().
+/// Calls enter() and leave() of an algorithm at the ends of a scope.
 class AlgorithmScope {
 public:
     explicit AlgorithmScope(AlgorithmInForce &algorithm, bool strict = false) : algorithm_(algorithm) {
@@ -62,7 +65,7 @@ private:
     AlgorithmInForce &algorithm_;
 };
 
-/// Algorithms by collective, as a command line asks for them.
+/// Names of algorithms by collective, from the command line.
 using AlgorithmRequests = std::map<std::string, std::vector<std::string>>;
 
 /// The algorithms of this MPI library.
@@ -72,12 +75,12 @@ public:
 
     const std::vector<SelectableCollective> &collectives() const { return collectives_; }
 
-    /// Whether two communicators of one process can have different algorithms for it at the same time.
+    /// True if two communicators can have different algorithms of the collective at the same time.
     virtual bool chosen_per_communicator(const SelectableCollective &collective) const = 0;
-    /// Whether one process can have several algorithms for it, one after the other.
+    /// True if the algorithm of the collective can be changed after MPI_Init.
     virtual bool switchable(const SelectableCollective &collective) const = 0;
 
-    /// Collective. Throws Error if the choice would not hold.
+    /// Collective. Chooses an algorithm. Throws Error if the choice would not take effect.
     virtual std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
                                                      const Algorithm &algorithm) const = 0;
 
@@ -86,9 +89,10 @@ protected:
 };
 
 struct AlgorithmFamilyInfo {
-    /// Before MPI_Init: sets the variables that the library reads only there. Variables set by the user stay.
+    /// Called before MPI_Init. Sets the environment variables that the library reads only in MPI_Init, unless the user
+    /// has set them.
     void (*before_init)(const AlgorithmRequests &requests);
-    /// None if this library is of another family. MPI_T must be open.
+    /// Returns null if this MPI library is of another kind. MPI_T must be open.
     std::unique_ptr<AlgorithmFamily> (*find)();
 };
 
@@ -100,37 +104,37 @@ AlgorithmFamilyInfo intel();
 
 const std::vector<AlgorithmFamilyInfo> &all_algorithm_families();
 
-/// The family whose variables the MPI library has; none if no algorithm can be chosen. Opens MPI_T.
+/// The algorithms of this MPI library; null if none can be chosen. Opens MPI_T.
 std::unique_ptr<AlgorithmFamily> find_algorithm_family();
 
-/// The collective of that name; nullptr if its algorithm cannot be chosen.
+/// The collective `name`; null if its algorithm cannot be chosen.
 const SelectableCollective *find_collective(const AlgorithmFamily &family, const std::string &name);
 
-/// Names, as messages list them.
+/// The names of the algorithms of a collective.
 std::vector<std::string> algorithm_names(const SelectableCollective &collective);
 
 /// Sets an environment variable unless the user has set it.
 void set_unless_set(const std::string &variable, const std::string &value);
 
-/// Messages and bytes that this rank has sent to each rank of MPI_COMM_WORLD.
+/// Messages that this rank has sent. Vectors are indexed by the receiver's rank in MPI_COMM_WORLD.
 struct Traffic {
     std::vector<std::int64_t> messages;
     std::vector<std::int64_t> bytes;
 };
 
-/// Counts the messages that the MPI library sends, those of its collectives included.
+/// Counts the messages that the MPI library sends, including those of collectives.
 class MessageCounter {
 public:
     virtual ~MessageCounter() = default;
-    /// Local. Since MPI_Init.
+    /// Local. Messages since MPI_Init.
     virtual Traffic sent() const = 0;
 };
 
-/// Before MPI_Init: makes Open MPI put component pml_monitoring before the one that sends its messages. This slows down
-/// every message.
+/// Called before MPI_Init. Enables Open MPI's component pml_monitoring, which counts messages. It slows down every
+/// message.
 void prepare_message_counter();
 
-/// Collective. None if the library cannot count. Destroy it before MPI_Finalize.
+/// Collective. Returns null if the library cannot count messages. Destroy the counter before MPI_Finalize.
 std::unique_ptr<MessageCounter> find_message_counter(const Communicator &comm);
 
 } // namespace bench

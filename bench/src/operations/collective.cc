@@ -32,24 +32,25 @@ Neighbors::Neighbors(MPI_Comm parent, int rank, int ranks, const Component &comp
 
 Neighbors::~Neighbors() { MPI_Comm_free(&comm_); }
 
-// MPI 4.0, section 8.6: first the neighbor in the negative direction, then that in the positive one. Data sent in one
-// direction comes from the other, even where both are the same rank (MPI 4.0, Annex B.1.1, item 1).
+// The order of MPI 4.0, section 8.6: in each dimension the neighbor in the negative direction, then the neighbor in the
+// positive direction. Data that is sent in a direction arrives from the opposite direction, even if both neighbors are
+// the same rank (MPI 4.0, Annex B.1.1, item 1).
 void Neighbors::make_cartesian(MPI_Comm parent, int ranks, int dimensions) {
     std::vector<int> extents(static_cast<std::size_t>(dimensions));
     const std::vector<int> periodic(extents.size(), 1);
     check(MPI_Dims_create(ranks, dimensions, extents.data()), "MPI_Dims_create");
     check(MPI_Cart_create(parent, dimensions, extents.data(), periodic.data(), 0, &comm_), "MPI_Cart_create");
     for (int dimension = 0; dimension < dimensions; ++dimension) {
-        int before = 0;
-        int behind = 0;
-        check(MPI_Cart_shift(comm_, dimension, 1, &before, &behind), "MPI_Cart_shift");
-        destinations_.insert(destinations_.end(), {before, behind});
-        sources_.push_back({before, 2 * dimension + 1});
-        sources_.push_back({behind, 2 * dimension});
+        int negative = 0; // neighbors in the two directions
+        int positive = 0;
+        check(MPI_Cart_shift(comm_, dimension, 1, &negative, &positive), "MPI_Cart_shift");
+        destinations_.insert(destinations_.end(), {negative, positive});
+        sources_.push_back({negative, 2 * dimension + 1});
+        sources_.push_back({positive, 2 * dimension});
     }
 }
 
-// Where ranks repeat, their messages match in the order of the lists (MPI 4.0, section 8.6).
+// A rank that occurs several times: its messages match in the order of the lists (MPI 4.0, section 8.6).
 void Neighbors::make_graph(MPI_Comm parent, int rank, int ranks, int degree) {
     std::vector<int> from;
     for (int block = 0; block < degree; ++block) {
@@ -65,6 +66,7 @@ void Neighbors::make_graph(MPI_Comm parent, int rank, int ranks, int degree) {
 
 namespace {
 
+/// The function `prefix`_`name`_init of the MPI library; null if it has none.
 void *find(const char *prefix, const char *name) {
     return dlsym(RTLD_DEFAULT, (std::string(prefix) + "_" + name + "_init").c_str());
 }
@@ -127,24 +129,25 @@ std::unique_ptr<Call> Collective::bind(const CallBuffers &buffers, int root) con
     return info.bind(*this, buffers, root);
 }
 
-Layout Collective::bring(std::uint64_t brought, bool stays, std::uint64_t at) const {
+Layout Collective::contribution(std::uint64_t elements_sent, bool in_receive_buffer, std::uint64_t at) const {
     Layout layout;
-    if (stays) {
-        layout.initial = {{at, brought, 0, rank, rank}};
+    if (in_receive_buffer) {
+        layout.initial = {{at, elements_sent, 0, rank, rank}};
     } else {
-        layout.send = brought;
+        layout.send = elements_sent;
     }
     return layout;
 }
 
 Blocks Collective::share(std::uint64_t total) const {
     const auto group_size = static_cast<std::uint64_t>(ranks);
-    const auto begin = [&](std::uint64_t of) {
-        return rising ? total * (of * (of + 1) / 2) / (group_size * (group_size + 1) / 2) : total * of / group_size;
+    const auto begin = [&](std::uint64_t block) {
+        return rising ? total * (block * (block + 1) / 2) / (group_size * (group_size + 1) / 2)
+                      : total * block / group_size;
     };
     Blocks blocks;
-    for (std::uint64_t of = 0; of < group_size; ++of) {
-        blocks.add(begin(of + 1) - begin(of));
+    for (std::uint64_t block = 0; block < group_size; ++block) {
+        blocks.add(begin(block + 1) - begin(block));
     }
     return blocks;
 }

@@ -1,3 +1,7 @@
+// Describes the MPI collectives: MPI functions and arguments (Forms, Call), buffers before and after a call (Layout),
+// sizes of the blocks that ranks send (Blocks), and topologies of neighborhood collectives (Neighbors). A
+// CollectiveInfo is a row of the tables in data_movement.cc, reductions.cc and neighborhood.cc.
+// collective_operations.cc makes a blocking, a nonblocking and a persistent operation of it.
 #pragma once
 
 #include "operations/elements.h"
@@ -17,12 +21,14 @@ namespace bench {
 /// The parameters of neighborhood collectives: `topology`, `dimensions`, `degree`.
 std::vector<ComponentParameter> neighbor_parameters();
 
+/// True if parameter `topology` is cartesian.
 bool is_cartesian(const Component &component);
 
-/// Neighbors of a rank by those parameters, one that is a neighbor in several ways counted for each.
+/// The number of neighbors of a rank with these parameters. With few ranks, a rank may occur several times as a
+/// neighbor.
 int neighbor_count(const Component &component);
 
-/// A communicator with a topology. Neighbors may be the same rank, or this one, where there are few ranks.
+/// A communicator with a topology. With few ranks, neighbors may be the same rank, or this rank.
 class Neighbors {
 public:
     /// Collective.
@@ -35,7 +41,7 @@ public:
 
     struct Source {
         int rank;
-        int block; // which of its outgoing blocks comes from it
+        int block; // index of its outgoing block that this rank receives
     };
     const std::vector<Source> &sources() const { return sources_; }
     const std::vector<int> &destinations() const { return destinations_; }
@@ -49,17 +55,18 @@ private:
     std::vector<int> destinations_;
 };
 
-/// "MPI" where the MPI library that runs has MPI 4's persistent collectives, "MPIX" where it has Open MPI 4's extension
-/// of the same, nullptr where it has none. Asked at run time: its version says nothing (Open MPI 5 has them and calls
-/// itself MPI 3.1), and one program runs under Open MPI 4 and 5.
+/// The prefix of the MPI library's persistent collectives: "MPI" for MPI 4's, "MPIX" for the extension of Open MPI 4,
+/// null if it has none. Determined at run time, because the same program runs with Open MPI 4 and 5, and Open MPI 5,
+/// which has them, reports MPI 3.1.
 const char *persistent_prefix();
 
-/// The function that makes a persistent collective, by its name without prefix and suffix; nullptr if the library has
-/// no such function.
+/// The function that makes a persistent collective, by its name without prefix and suffix, e.g. "Bcast"; null if the
+/// library has no such function.
 void *find_persistent(const char *name);
 
-/// The MPI functions of one collective. P: the parameters of the blocking one; the others take a request as well, and
-/// the persistent one an MPI_Info before it. nullptr if the MPI library has no such function.
+/// The MPI functions of a collective; null if the MPI library has no such function. P are the parameters of the
+/// blocking function. The nonblocking function also has a request, and the persistent function an MPI_Info and a
+/// request.
 template <typename... P> struct Forms {
     Forms(int (*blocking_form)(P...), std::type_identity_t<int (*)(P..., MPI_Request *)> nonblocking_form,
           const char *name)
@@ -74,18 +81,18 @@ template <typename... P> struct Forms {
 
 enum class Form { blocking, nonblocking, persistent };
 
-/// A collective with its arguments, in each of its forms. Every function returns MPI's error code.
+/// A collective with its arguments. Every function returns MPI's error code.
 class Call {
 public:
     virtual ~Call() = default;
-    virtual int run() const = 0;
-    /// So many calls, as a loop around the function makes them; ends at the first error.
+    virtual int run() const = 0; // calls the blocking function
+    /// Calls the blocking function in a loop, like a user's benchmark. Stops at the first error.
     virtual int repeat(long calls) const = 0;
-    virtual int start(MPI_Request *request) const = 0; // nonblocking
-    virtual int init(MPI_Request *request) const = 0;  // persistent
+    virtual int start(MPI_Request *request) const = 0; // calls the nonblocking function
+    virtual int init(MPI_Request *request) const = 0;  // creates a persistent request
 };
 
-/// A call of these functions with these arguments. The data that arguments point to must outlive it.
+/// Binds arguments to the functions of a collective. The data that arguments point to must outlive the result.
 template <typename... P>
 std::unique_ptr<Call> bind_call(const Forms<P...> &forms, std::type_identity_t<P>... arguments) {
     class Bound : public Call {
@@ -118,33 +125,34 @@ std::unique_ptr<Call> bind_call(const Forms<P...> &forms, std::type_identity_t<P
 #define BENCH_FORMS(Name, name)                                                                                        \
     ::bench::Forms { MPI_##Name, MPI_I##name, #Name }
 
-/// The contents of one rank's buffers before and after a call. Counts are elements.
+/// The contents of a rank's buffers before and after a call. Counts are in elements.
 struct Layout {
-    std::uint64_t send = 0;    // of the send buffer, which is the rank's contribution from its beginning
-    std::uint64_t receive = 0; // of the receive buffer
-    /// In the receive buffer before; without a send buffer this is the contribution, in place.
-    std::vector<Piece> initial = {};
-    std::vector<Piece> result = {}; // in the receive buffer afterwards
+    std::uint64_t send = 0;          // size of the send buffer, which holds the rank's contribution from its beginning
+    std::uint64_t receive = 0;       // size of the receive buffer
+    std::vector<Piece> initial = {}; // contents of the receive buffer before the call, e.g. a contribution in place
+    std::vector<Piece> result = {};  // contents of the receive buffer after the call
 
     bool in_place() const { return send == 0 && !initial.empty(); }
 };
 
-/// The arguments of a call. `send` is MPI_IN_PLACE where the layout has the contribution in the receive buffer.
+/// The buffers of a call. `send` is MPI_IN_PLACE if the contribution is in the receive buffer.
 struct CallBuffers {
     void *send;
     void *receive;
 };
 
-/// Blocks of a buffer, as the irregular collectives take them.
+/// Blocks of a buffer: the counts and displacements of irregular collectives, in elements.
 struct Blocks {
-    std::vector<int> counts;        // elements
-    std::vector<int> displacements; // elements
+    std::vector<int> counts;
+    std::vector<int> displacements;
 
+    /// Adds a block of `count` elements that begins at element `at`.
     void add(std::uint64_t count, std::uint64_t at);
-    /// After the last one.
+    /// Adds a block after the last block.
     void add(std::uint64_t count) { add(count, end()); }
     std::uint64_t count(std::size_t block) const { return static_cast<std::uint64_t>(counts[block]); }
     std::uint64_t at(std::size_t block) const { return static_cast<std::uint64_t>(displacements[block]); }
+    /// End of the last block.
     std::uint64_t end() const { return counts.empty() ? 0 : at(counts.size() - 1) + count(counts.size() - 1); }
 };
 
@@ -152,71 +160,74 @@ struct CollectiveArguments {
     MPI_Comm comm;
     int rank;
     int ranks;
-    const Elements *elements; // nullptr if the collective has no messages
-    std::uint64_t count;      // elements that the message size makes
+    const Elements *elements; // null if the collective has no messages
+    std::uint64_t count;      // message size in elements
     bool in_place;
     const Component &component;
 };
 
 struct CollectiveInfo;
 
-/// One collective on one communicator, with a message size. Independent of forms and memory.
+/// A collective on a communicator with a message size. It is the same for all forms, and has no buffers.
 struct Collective : CollectiveArguments {
-    /// Collective: it may make a communicator.
+    /// Collective, since it may create a communicator.
     Collective(const CollectiveInfo &described, const CollectiveArguments &arguments);
     Collective(const Collective &) = delete;
     Collective &operator=(const Collective &) = delete;
 
     Layout layout(int root) const;
-    /// A call on these buffers; must not outlive this.
+    /// A call with these buffers. It must not outlive this object.
     std::unique_ptr<Call> bind(const CallBuffers &buffers, int root) const;
 
+    /// `count` as MPI's type of counts.
     int number() const { return static_cast<int>(count); }
     MPI_Datatype type() const { return elements->type(); }
     MPI_Op op() const { return elements->op(); }
 
-    /// A contribution of so many elements: in the send buffer, or, if it `stays`, at an element of the receive buffer.
-    Layout bring(std::uint64_t brought, bool stays = false, std::uint64_t at = 0) const;
+    /// A layout with a contribution of `elements` elements: in the send buffer or, if `in_receive_buffer`, at element
+    /// `at` of the receive buffer.
+    Layout contribution(std::uint64_t elements, bool in_receive_buffer = false, std::uint64_t at = 0) const;
 
-    /// `total` elements, shared among the ranks by parameter `counts`: evenly, or rising with the rank, so that rank i
-    /// has 2 (i + 1) / (ranks + 1) of the mean; up to rounding. The sum is always `total`.
+    /// Divides `total` elements among the ranks, by parameter `counts`: evenly, or rising with the rank, i.e. rank i
+    /// has 2 (i + 1) / (ranks + 1) of the mean (rounded). The sum is always `total`.
     Blocks share(std::uint64_t total) const;
-    /// Elements that two ranks send each other, by that parameter: `count`, or (1 + a + b) / ranks times as many,
-    /// rounded down, which is the same in the mean. The same in both directions, as MPI_Alltoallv demands it in place.
+    /// The number of elements that ranks a and b send each other, by parameter `counts`: `count`, or `count` times
+    /// (1 + a + b) / ranks, rounded down, whose mean is `count`. Symmetric in a and b, because MPI_Alltoallv requires
+    /// that in place.
     std::uint64_t pair_count(int a, int b) const;
 
     const CollectiveInfo &info;
-    bool rising;                        // whether blocks grow with the rank
-    std::optional<Neighbors> neighbors; // of neighborhood collectives
-    Blocks send;                        // of the buffers, where the collective divides them
-    Blocks receive;
-    // The types of alltoallw and neighbor_alltoallw, whose blocks begin at the same places of both buffers.
+    bool rising;                        // blocks grow with the rank
+    std::optional<Neighbors> neighbors; // only of neighborhood collectives
+    Blocks send;                        // blocks of the send buffer; empty if it is not divided
+    Blocks receive;                     // blocks of the receive buffer; empty if it is not divided
+    // Arguments of alltoallw and neighbor_alltoallw. Their blocks have the same displacements in both buffers.
     std::vector<MPI_Datatype> types;
-    std::vector<int> bytes; // displacements
-    std::vector<MPI_Aint> addresses;
+    std::vector<int> bytes;          // displacements of alltoallw, bytes
+    std::vector<MPI_Aint> addresses; // displacements of neighbor_alltoallw, bytes
 };
 
-/// Whose contribution the result of a rank has, so that the rank cannot leave before the other has entered.
+/// The contributions that a rank's result depends on. A rank cannot leave before these ranks have entered.
 enum class Flow {
-    all,        // of all ranks, at all
-    from_root,  // of the root, at all
-    to_root,    // of all ranks, at the root
-    from_lower, // of the ranks below
-    neighbors,  // of neighbors; communicates with them alone
-    none,       // of no other rank
+    all,        // all ranks depend on all ranks
+    from_root,  // all ranks depend on the root
+    to_root,    // the root depends on all ranks
+    from_lower, // a rank depends on the ranks below it
+    neighbors,  // a rank depends on its neighbors and communicates with them only
+    none,       // a rank depends on no other rank
 };
 
-/// "from_root"
+/// The name of a flow in files: "from_root".
 std::string to_string(Flow flow);
 
-/// The traits of a collective, which decide the parameters of its operations.
+/// Properties of a collective. They decide which parameters its operations have.
 struct CollectiveTraits {
     Flow flow = Flow::all;
-    bool reduces = false;
-    bool in_place = false;
-    bool irregular = false; // takes blocks of different sizes
-    bool blocking_only = false;
-    bool byte_displacements = false; // as int, of blocks in memory
+    bool reduces = false;            // has a reduction operator
+    bool in_place = false;           // supports MPI_IN_PLACE
+    bool irregular = false;          // takes blocks of different sizes
+    bool blocking_only = false;      // has no nonblocking and persistent form
+    bool byte_displacements = false; // displacements are int and in bytes, which limits the size of buffers
 
     bool rooted() const { return flow == Flow::from_root || flow == Flow::to_root; }
 };
@@ -225,24 +236,25 @@ struct CollectiveInfo {
     std::string name;     // "bcast"
     std::string mpi_name; // "Bcast"
     std::unique_ptr<Call> (*bind)(const Collective &collective, const CallBuffers &buffers, int root);
-    std::string description;  // what it does, in a few words
-    std::string size_meaning; // what the bytes of a message size are: "of the message"; "" if it has none
+    std::string description;  // for help, e.g. "one message from the root to all"
+    std::string size_meaning; // the object that has the message size: "of the message"; "" if there is no size
     CollectiveTraits traits = {};
     Layout (*layout)(const Collective &collective, int root);
     /// Sets Collective::send and Collective::receive.
     void (*divide)(Collective &collective) = [](Collective &) {};
-    /// The most elements, in multiples of the message's, whose count or displacement MPI takes as an int.
+    /// The largest count or displacement that MPI takes as an int, in multiples of the message size.
     std::uint64_t (*reach)(const Component &component, int ranks) = [](const Component &, int) {
         return std::uint64_t{1};
     };
-    /// Local. Why this MPI library gets it wrong in this form on so many ranks; "" if it does not.
+    /// Local. Tests a known bug of MPI libraries. Returns a description if this library has it in this form on `ranks`
+    /// ranks; else "".
     std::string (*fault)(const Component &component, int ranks, Form form) = [](const Component &, int, Form) {
         return std::string();
     };
 };
 
-/// Name, MPI's name and call of a CollectiveInfo: BENCH_COLLECTIVE(Bcast, bcast, arguments...), where `c` is the
-/// collective, `b` its buffers, and `root` the root.
+/// Initializes the members name, mpi_name and bind of a CollectiveInfo: BENCH_COLLECTIVE(Bcast, bcast, arguments...).
+/// The arguments of the MPI function may use `c`, the Collective, `b`, the CallBuffers, and `root`.
 #define BENCH_COLLECTIVE(Name, lower, ...)                                                                             \
     .name = #lower, .mpi_name = #Name,                                                                                 \
     .bind = []([[maybe_unused]] const Collective &c, [[maybe_unused]] const CallBuffers &b,                            \
@@ -250,17 +262,18 @@ struct CollectiveInfo {
         return bind_call(BENCH_FORMS(Name, lower), __VA_ARGS__);                                                       \
     }
 
-/// The parameter of irregular collectives.
+/// Parameter `counts` of irregular collectives.
 ComponentParameter counts_parameter();
 
-/// For CollectiveInfo::reach: a block for every rank, of the same size or in the mean.
+/// For CollectiveInfo::reach of collectives whose buffer has a block for every rank; the blocks have the message size
+/// as their mean.
 inline std::uint64_t reach_all_ranks(const Component &, int ranks) { return static_cast<std::uint64_t>(ranks); }
 
-/// For CollectiveInfo::divide: every rank's share of all ranks' messages, in both buffers.
+/// For CollectiveInfo::divide: both buffers have a block for every rank.
 void share_messages(Collective &collective);
 
 namespace collectives {
-std::vector<CollectiveInfo> data_movement(); // and barrier
+std::vector<CollectiveInfo> data_movement(); // with barrier
 std::vector<CollectiveInfo> reductions();
 std::vector<CollectiveInfo> neighborhood();
 } // namespace collectives

@@ -1,3 +1,5 @@
+// Operations from collectives (collective.h): the blocking, nonblocking and persistent form, with buffers, roots that
+// rotate, computation between start and wait, and validation of results.
 #include "operations/operation.h"
 
 #include "mpi/communicator.h"
@@ -15,18 +17,18 @@
 namespace bench {
 namespace {
 
-// Sets of buffers that rotate, at most, so that the calls with them fit into memory.
-constexpr std::uint64_t most_sets = 4096;
+// Maximum number of sets of buffers that rotate. It limits the memory for their bound calls.
+constexpr std::uint64_t max_sets = 4096;
 
-// Calls whose results are checked in one batch.
-constexpr std::size_t most_validated = 64;
+// Maximum number of calls in a validation.
+constexpr std::size_t max_validated = 64;
 
-// Ranks that enter a barrier late in turn, in each check of its order.
+// Calls in a validation of a barrier; in each, another rank enters late.
 constexpr std::size_t order_calls = 4;
 
 constexpr const char *rotating = "rotating";
 
-/// A collective with its memory. Buffers and root rotate from call to call in a fixed order.
+/// A collective with buffers. Buffers and roots rotate from call to call in a fixed order, the variants.
 class CollectiveOperation : public Operation {
 public:
     CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)
@@ -66,7 +68,7 @@ public:
     std::optional<Validation> validate() override {
         Validation validation;
         next_ = 0;
-        const std::size_t calls = elements_ ? std::min(variants_.size(), most_validated) : order_calls;
+        const std::size_t calls = elements_ ? std::min(variants_.size(), max_validated) : order_calls;
         for (; validation.calls < static_cast<long>(calls); ++validation.calls) {
             if (const std::optional<std::string> error = elements_ ? validate_contents() : validate_order()) {
                 if (++validation.wrong == 1) {
@@ -87,7 +89,7 @@ protected:
     const std::vector<Variant> &variants() const { return variants_; }
     const char *name() const { return name_.c_str(); }
 
-    /// The number of the next variant.
+    /// Returns the index of the variant for this call, and advances to the next variant.
     std::size_t next() {
         const std::size_t current = next_;
         next_ = next_ + 1 == variants_.size() ? 0 : next_ + 1;
@@ -106,20 +108,21 @@ private:
 
     void make_variants(const std::vector<int> &roots, bool rotated) {
         std::vector<Layout> layouts;
-        std::uint64_t send = 0; // bytes of a buffer that does for every root
+        std::uint64_t send = 0; // bytes of a buffer that is large enough with every root
         std::uint64_t receive = 0;
         for (const int root : roots) {
             layouts.push_back(collective_->layout(root));
             send = std::max(send, bytes(layouts.back().send));
             receive = std::max(receive, bytes(layouts.back().receive));
         }
-        // The same number on all ranks, however large their own buffers: all must start the same persistent operations.
+        // All ranks need the same number of sets, although their buffers differ: they must create the same persistent
+        // operations.
         std::uint64_t largest = send + receive;
         check(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_), "MPI_Allreduce");
         const std::uint64_t sets =
-            rotated ? std::clamp<std::uint64_t>(2 * largest_cache() / std::max<std::uint64_t>(largest, 1), 2, most_sets)
+            rotated ? std::clamp<std::uint64_t>(2 * largest_cache() / std::max<std::uint64_t>(largest, 1), 2, max_sets)
                     : 1;
-        // Every root with every set would be too many; the next root comes with the next set.
+        // Roots and sets advance together. Combining every root with every set would need too many variants.
         const std::uint64_t rounds = (sets + roots.size() - 1) / roots.size();
         for (std::size_t i = 0; i < rounds * roots.size(); ++i) {
             if (i < sets) {
@@ -127,21 +130,22 @@ private:
                 memory_.emplace_back(receive, i);
             }
             const std::size_t set = i % sets;
-            const std::size_t which = i % roots.size();
+            const std::size_t root = i % roots.size();
             CallBuffers buffers{memory_[2 * set].data(), memory_[2 * set + 1].data()};
-            if (layouts[which].in_place()) {
+            if (layouts[root].in_place()) {
                 buffers.send = MPI_IN_PLACE;
             }
-            variants_.push_back({buffers, layouts[which], collective_->bind(buffers, roots[which])});
+            variants_.push_back({buffers, layouts[root], collective_->bind(buffers, roots[root])});
         }
     }
 
-    /// The piece of the send buffer that this rank brings.
-    Piece own(const Variant &variant) const {
+    /// The contents of this rank's send buffer.
+    Piece contribution(const Variant &variant) const {
         return {.at = 0, .count = variant.layout.send, .from = 0, .first_rank = rank_, .last_rank = rank_};
     }
 
-    /// Writes only this rank's contribution.
+    /// Writes this rank's contribution, and poison elsewhere, so that validation finds every element that MPI does not
+    /// write.
     void contribute(const Variant &variant) const {
         elements_->poison(variant.buffers.receive, variant.layout.receive);
         for (const Piece &piece : variant.layout.initial) {
@@ -149,11 +153,11 @@ private:
         }
         if (variant.layout.send > 0) {
             elements_->poison(variant.buffers.send, variant.layout.send);
-            elements_->write(variant.buffers.send, own(variant));
+            elements_->write(variant.buffers.send, contribution(variant));
         }
     }
 
-    /// Writes data that repeated calls leave unchanged.
+    /// Writes data for measurements, which repeated calls leave unchanged.
     void settle(const Variant &variant) const {
         if (!elements_) {
             return;
@@ -162,7 +166,7 @@ private:
             contribute(variant);
             return;
         }
-        // The result of a call is the input of the next one.
+        // In place, the result of a call is the input of the next call.
         elements_->settle(variant.buffers.receive, variant.layout.receive);
         if (variant.layout.send > 0) {
             elements_->settle(variant.buffers.send, variant.layout.send);
@@ -191,7 +195,7 @@ private:
             }
         }
         if (variant.layout.send > 0) {
-            if (const auto error = elements_->compare(variant.buffers.send, own(variant))) {
+            if (const auto error = elements_->compare(variant.buffers.send, contribution(variant))) {
                 return fmt::format("the send buffer has changed: {}", *error);
             }
         }
@@ -205,12 +209,12 @@ private:
     int rank_ = 0;
     int ranks_ = 0;
     bool flushed_ = false;
-    std::unique_ptr<Elements> elements_; // nullptr if the collective has no messages
+    std::unique_ptr<Elements> elements_; // null if the collective has no messages
     std::optional<Collective> collective_;
-    std::vector<Buffer> memory_;
-    std::vector<Variant> variants_;
-    std::size_t next_ = 0;
-    int late_ = 0; // the rank that enters last in the next check of the order
+    std::vector<Buffer> memory_;    // send and receive buffer of each set, alternating
+    std::vector<Variant> variants_; // calls with different buffers and roots
+    std::size_t next_ = 0;          // index of the next variant
+    int late_ = 0;                  // rank that enters last in the next validation of a barrier
 };
 
 class Blocking : public CollectiveOperation {
@@ -228,12 +232,12 @@ public:
     }
 };
 
-/// A call that is started and waited for, perhaps with computation in between.
+/// A nonblocking or persistent collective: start and wait, with or without computation in between.
 class Started : public CollectiveOperation {
 public:
     Started(const CollectiveInfo &info, const OperationArguments &arguments)
         : CollectiveOperation(info, arguments), computation_(arguments.component) {}
-    void choose_computation(double own_time) override { computation_.choose(own_time); }
+    void choose_computation(double operation_time) override { computation_.choose(operation_time); }
     double computation() const override { return computation_.seconds(); }
     double take_computed() override { return computation_.take(); }
 
@@ -287,7 +291,7 @@ public:
     }
 
 private:
-    std::vector<MPI_Request> requests_; // of the variants
+    std::vector<MPI_Request> requests_; // one per variant
 };
 
 std::vector<ComponentParameter> parameters_of(const CollectiveInfo &info, bool computes) {
@@ -320,6 +324,8 @@ std::vector<ComponentParameter> parameters_of(const CollectiveInfo &info, bool c
     return parameters;
 }
 
+/// The limits of the message size. Throws Error::usage if the parameters are not valid for the number of ranks, or if
+/// the MPI library has a bug that makes results wrong.
 SizeLimits limits_of(const CollectiveInfo &info, Form form, const Component &component, int ranks) {
     if (info.traits.rooted() && component.word("root") != rotating && component.whole("root") >= ranks) {
         throw Error::usage(fmt::format("root of {} cannot be '{}'; use 0 to {}, or {}", component.name(),
@@ -332,9 +338,9 @@ SizeLimits limits_of(const CollectiveInfo &info, Form form, const Component &com
         return {};
     }
     const ElementSize element = element_size(component, info.traits.reduces);
-    const std::uint64_t most = std::numeric_limits<int>::max() / (info.traits.byte_displacements ? element.extent : 1) /
-                               info.reach(component, ranks);
-    return {element.size, most * element.size};
+    const std::uint64_t max = std::numeric_limits<int>::max() / (info.traits.byte_displacements ? element.extent : 1) /
+                              info.reach(component, ranks);
+    return {element.size, max * element.size};
 }
 
 template <typename Formed>

@@ -1,3 +1,4 @@
+// The collectives that move data without combining it, and barrier: a row for each, with the contents of its buffers.
 #include "mpi/communicator.h"
 #include "operations/collective.h"
 
@@ -6,22 +7,23 @@ namespace {
 
 Layout no_layout(const Collective &, int) { return {}; }
 
-/// One buffer: the root sends from where all others receive.
+/// Broadcast has one buffer: the root sends from the buffer into which the other ranks receive.
 Layout broadcast(const Collective &c, int root) {
-    Layout layout = c.rank == root ? c.bring(c.count, true) : Layout{};
+    Layout layout = c.rank == root ? c.contribution(c.count, true) : Layout{};
     layout.receive = c.count;
     layout.result = {{0, c.count, 0, root, root}};
     return layout;
 }
 
+/// Index of this rank's block.
 std::size_t own(const Collective &c) { return static_cast<std::size_t>(c.rank); }
 
-/// Layout at the root, or at all ranks of a collective without a root.
+/// Layout of gather and allgather: the root, or every rank of a collective without a root, has the blocks of all ranks.
 Layout gathered(const Collective &c, int root) {
     if (c.info.traits.rooted() && c.rank != root) {
-        return c.bring(c.send.count(own(c)));
+        return c.contribution(c.send.count(own(c)));
     }
-    Layout layout = c.bring(c.send.count(own(c)), c.in_place, c.receive.at(own(c)));
+    Layout layout = c.contribution(c.send.count(own(c)), c.in_place, c.receive.at(own(c)));
     layout.receive = c.receive.end();
     for (int rank = 0; rank < c.ranks; ++rank) {
         const auto block = static_cast<std::size_t>(rank);
@@ -30,11 +32,11 @@ Layout gathered(const Collective &c, int root) {
     return layout;
 }
 
-/// In place, the root leaves its own block where it is.
+/// True on the root of a scatter in place: the root does not receive its own block.
 bool stays(const Collective &c, int root) { return c.in_place && c.rank == root; }
 
 Layout scattered(const Collective &c, int root) {
-    Layout layout = c.rank == root ? c.bring(c.send.end()) : Layout{};
+    Layout layout = c.rank == root ? c.contribution(c.send.end()) : Layout{};
     if (!stays(c, root)) {
         layout.receive = c.receive.count(own(c));
         layout.result = {{0, layout.receive, c.send.at(own(c)), root, root}};
@@ -43,22 +45,23 @@ Layout scattered(const Collective &c, int root) {
 }
 
 void exchange_pairs(Collective &c) {
-    for (int other = 0; other < c.ranks; ++other) {
-        c.send.add(c.pair_count(c.rank, other));
+    for (int peer = 0; peer < c.ranks; ++peer) {
+        c.send.add(c.pair_count(c.rank, peer));
     }
     c.receive = c.send;
 }
 
+/// Layout of alltoall: each rank has a block for every rank.
 Layout exchanged(const Collective &c, int) {
-    Layout layout = c.bring(c.send.end(), c.in_place);
+    Layout layout = c.contribution(c.send.end(), c.in_place);
     layout.receive = c.receive.end();
     for (int rank = 0; rank < c.ranks; ++rank) {
         const auto block = static_cast<std::size_t>(rank);
-        std::uint64_t from = c.count * own(c);
+        std::uint64_t from = c.count * own(c); // begin of this rank's block in the send buffer of `rank`
         if (c.rising) {
             from = 0;
-            for (int before = 0; before < c.rank; ++before) {
-                from += c.pair_count(rank, before);
+            for (int lower = 0; lower < c.rank; ++lower) {
+                from += c.pair_count(rank, lower);
             }
         }
         layout.result.push_back({c.receive.at(block), c.receive.count(block), from, rank, rank});
@@ -70,8 +73,8 @@ std::uint64_t reach_pairs(const Component &component, int ranks) {
     return reach_all_ranks(component, ranks) * (component.word("counts") == "equal" ? 1 : 2);
 }
 
-/// For gather, scatter and allgather: whether the persistent form sends the contents of the buffers from when it was
-/// made, not from when it is started. MPICH up to 4.2 does, in the algorithms that all three share.
+/// Tests a bug of MPICH up to 4.2 in gather, scatter and allgather: the persistent form sends the contents of the
+/// buffers at the creation of the request, not at its start.
 std::string find_stale_copies(const Component &, int, Form form) {
     if (form != Form::persistent) {
         return "";

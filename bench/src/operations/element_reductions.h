@@ -1,3 +1,5 @@
+// Reductions with results that can be checked: for each C++ element type and MPI operator, the contributions of the
+// ranks and a function that combines two contributions as the operator does.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +15,7 @@
 
 namespace bench {
 
-/// An MPI_Type_vector: two numbers, each with a gap after it that no operation may touch.
+/// The element of an MPI_Type_vector: two numbers with a gap after each, which operations must not write to.
 struct Gapped {
     double first;
     double first_gap;
@@ -27,7 +29,7 @@ template <typename V> struct Located {
     int location;
 };
 
-/// The numbers that an element is made of.
+/// Access to the numbers of an element: their type, their count, and the number `component` of an element.
 template <typename T> struct Parts {
     using Number = T;
     static constexpr int count = 1;
@@ -46,7 +48,7 @@ template <> struct Parts<Gapped> {
     static double &of(Gapped &element, int component) { return component == 0 ? element.first : element.second; }
 };
 
-// Gaps and padding do not belong to an element.
+// Assignment, comparison and text of elements; they ignore gaps and padding.
 
 template <typename T> void assign(T &to, const T &from) { to = from; }
 inline void assign(Gapped &to, const Gapped &from) {
@@ -73,13 +75,13 @@ template <typename V> std::string text(const Located<V> &element) {
     return fmt::format("({}, {})", element.value, element.location);
 }
 
-/// The numbers that make up a rank's contribution to an element: they look random, and are the same on every rank.
+/// Pseudorandom numbers for a rank's contribution to an element. Every rank can compute the numbers of all ranks.
 struct Draw {
-    int rank;
-    int ranks; // that may be combined
-    std::uint64_t index;
+    int rank;            // contributing rank
+    int ranks;           // number of ranks whose contributions may be combined
+    std::uint64_t index; // of the element
 
-    /// Steele, Lea, Flood 2014: SplitMix64, of rank and index. Another `stream`, other bits.
+    /// 64 random bits from rank and index (SplitMix64; Steele, Lea, Flood 2014). Different `stream`s are independent.
     std::uint64_t bits(std::uint64_t stream = 0) const {
         std::uint64_t z = index * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(rank) * 0xd1b54a32d192ed03 +
                           (stream + 1) * 0x8cb92ba72f3d8dd7;
@@ -88,48 +90,48 @@ struct Draw {
         return z ^ (z >> 31);
     }
 
-    /// Bits. Each is set on about one rank, so that a logical or bitwise operation on many ranks still distinguishes
-    /// them.
+    /// 64 bits of which each is set on about one rank, so that the result of a logical or bitwise operation over many
+    /// ranks still depends on each of them.
     std::uint64_t sparse_bits() const {
         std::uint64_t sparse = bits(1);
         std::uint64_t stream = 2;
-        for (int left = ranks; left > 2; left /= 2) {
+        for (int remaining = ranks; remaining > 2; remaining /= 2) {
             sparse &= bits(stream++);
         }
         return sparse;
     }
 
-    /// Every how many ranks one is chosen for an element, so that no more than `most` are.
-    int stride(int most) const { return (ranks + most - 1) / most; }
-    /// Whether this rank is; which ones, changes from element to element, so that every rank has its turn.
-    bool chosen(int most) const {
-        return (static_cast<std::uint64_t>(rank) + index) % static_cast<std::uint64_t>(stride(most)) == 0;
+    /// At most `max` ranks are "chosen" for an element: every stride-th rank.
+    int stride(int max) const { return (ranks + max - 1) / max; }
+    /// True if this rank is chosen. The chosen ranks change from element to element.
+    bool chosen(int max) const {
+        return (static_cast<std::uint64_t>(rank) + index) % static_cast<std::uint64_t>(stride(max)) == 0;
     }
-    /// How many ranks are, at most.
-    int number_chosen(int most) const { return (ranks + stride(most) - 1) / stride(most); }
+    /// The largest number of ranks that are chosen for an element.
+    int number_chosen(int max) const { return (ranks + stride(max) - 1) / stride(max); }
 };
 
-/// Contributions of ranks and how they are combined: one operation on one type of elements.
+/// A reduction operator on elements of type T, with the contributions of the ranks.
 ///
-/// Contributions are chosen so that no combination of some of them, in whatever order and grouping, leaves the range in
-/// which the type is exact: Debian's Open MPI 4.1.4 saturates sums of 8 and 16 bit integers where other libraries let
-/// them overflow, and either is right (MPI 4.0, section 6.9.2). Where that leaves room for few ranks (a sum of int8 for
-/// 8 of them), those that contribute something to an element change from element to element; the others bring what
-/// leaves the result as it is. No result is what Elements::poison() writes: it has the highest bit set, and either
-/// numbers are not negative, or not so far.
+/// No combination of contributions, in any order and grouping, leaves the range in which the type is exact. Overflow
+/// would not be comparable: Debian's Open MPI 4.1.4 saturates sums of 8 and 16 bit integers, other libraries let them
+/// overflow, and both are correct (MPI 4.0, section 6.9.2). If the range is too small for all ranks (a sum of int8 has
+/// room for 8 ranks), only chosen ranks contribute to an element, and other ranks contribute the neutral element. No
+/// result equals the poison that Elements::poison() writes: poison is a large negative number, and results are positive
+/// or not as large.
 template <typename T> struct Reduction {
-    const char *name;
-    const char *mpi_name;
-    MPI_Op op;                   // MPI_OP_NULL: is made of `function`
-    MPI_User_function *function; // nullptr: MPI's own
-    bool commutes;
-    std::function<T(const Draw &)> contribution;
-    std::function<T(const T &, const T &)> combine; // the lower ranks first
+    const char *name;                               // value of parameter `op`
+    const char *mpi_name;                           // for files
+    MPI_Op op;                                      // MPI_OP_NULL: created from `function`
+    MPI_User_function *function;                    // null: predefined operator
+    bool commutes;                                  // argument of MPI_Op_create
+    std::function<T(const Draw &)> contribution;    // of a rank to an element
+    std::function<T(const T &, const T &)> combine; // the contribution of lower ranks is the first argument
 };
 
 namespace reductions {
 
-/// Bits of the whole numbers that are used: exact, and not negative.
+/// Number of bits of the integers that contributions use: exact in type N, and not negative.
 template <typename N>
 constexpr int usable_bits = std::is_integral_v<N>
                                 ? 8 * static_cast<int>(sizeof(N)) - 1
@@ -137,45 +139,47 @@ constexpr int usable_bits = std::is_integral_v<N>
 
 template <typename N> constexpr std::uint64_t largest = (std::uint64_t{1} << usable_bits<N>)-1;
 
-/// From the lower half of the range to the upper half of what is not negative.
+/// A random number; for signed types from -largest / 2 to largest / 2.
 template <typename N> N any_number(const Draw &draw) {
     const auto number = static_cast<std::int64_t>(draw.bits() & largest<N>);
     return static_cast<N>(std::is_signed_v<N> ? number - static_cast<std::int64_t>(largest<N> / 2) : number);
 }
 
+/// A contribution to a sum: positive on at most `max` ranks, 0 on the others.
 template <typename N> N summand(const Draw &draw) {
-    constexpr auto most = static_cast<int>(std::min<std::uint64_t>(largest<N> / 15, 1 << 20));
-    if (!draw.chosen(most)) {
+    constexpr auto max = static_cast<int>(std::min<std::uint64_t>(largest<N> / 15, 1 << 20));
+    if (!draw.chosen(max)) {
         return 0;
     }
-    return static_cast<N>(1 + draw.bits() % (largest<N> / static_cast<std::uint64_t>(draw.number_chosen(most))));
+    return static_cast<N>(1 + draw.bits() % (largest<N> / static_cast<std::uint64_t>(draw.number_chosen(max))));
 }
 template <typename N> N add(N a, N b) { return static_cast<N>(a + b); }
 
-/// How many threes can be multiplied.
-template <typename N> constexpr int most_factors() {
-    int most = 0;
-    for (std::uint64_t left = largest<N>; left >= 3; left /= 3) {
-        ++most;
+/// The largest exponent of a power of 3 in the range of N.
+template <typename N> constexpr int max_factors() {
+    int exponent = 0;
+    for (std::uint64_t remaining = largest<N>; remaining >= 3; remaining /= 3) {
+        ++exponent;
     }
-    return most;
+    return exponent;
 }
+/// A contribution to a product: 2 or 3 on chosen ranks, 1 on the others.
 template <typename N> N factor(const Draw &draw) {
-    return static_cast<N>(draw.chosen(most_factors<N>()) ? 2 + draw.bits() % 2 : 1);
+    return static_cast<N>(draw.chosen(max_factors<N>()) ? 2 + draw.bits() % 2 : 1);
 }
 template <typename N> N multiply(N a, N b) { return static_cast<N>(a * b); }
 
 template <typename N> N lower(N a, N b) { return std::min(a, b); }
 template <typename N> N upper(N a, N b) { return std::max(a, b); }
 
-// True is any number but 0, and 1 in results.
+// Logical operators: contributions of "true" are any number from 1 to 7, results are 1.
 template <typename N> N truth(const Draw &draw, bool value) { return static_cast<N>(value ? 1 + draw.bits(0) % 7 : 0); }
 template <typename N> N rarely_false(const Draw &draw) { return truth<N>(draw, draw.sparse_bits() % 2 == 0); }
 template <typename N> N rarely_true(const Draw &draw) { return truth<N>(draw, draw.sparse_bits() % 2 == 1); }
 template <typename N> N often_true(const Draw &draw) { return truth<N>(draw, draw.bits(1) % 2 == 1); }
-template <typename N> N both(N a, N b) { return a != 0 && b != 0; }
-template <typename N> N either(N a, N b) { return a != 0 || b != 0; }
-template <typename N> N one_of_them(N a, N b) { return (a != 0) != (b != 0); }
+template <typename N> N logical_and(N a, N b) { return a != 0 && b != 0; }
+template <typename N> N logical_or(N a, N b) { return a != 0 || b != 0; }
+template <typename N> N logical_xor(N a, N b) { return (a != 0) != (b != 0); }
 
 template <typename N> N few_bits(const Draw &draw) { return static_cast<N>(draw.sparse_bits() & largest<N>); }
 template <typename N> N most_bits(const Draw &draw) { return static_cast<N>(~draw.sparse_bits() & largest<N>); }
@@ -184,8 +188,9 @@ template <typename N> N bit_and(N a, N b) { return static_cast<N>(a & b); }
 template <typename N> N bit_or(N a, N b) { return static_cast<N>(a | b); }
 template <typename N> N bit_xor(N a, N b) { return static_cast<N>(a ^ b); }
 
-/// Associative and not commutative: maps x -> scale x + shift modulo a power of two, one after the other, scale and
-/// shift in one number. With odd scales, every map has its inverse, so that none is lost on the others.
+/// An associative operator that does not commute: composition of the maps x -> scale x + shift modulo a power of two.
+/// An element holds scale and shift in its upper and lower bits. Scales are odd, so every map has an inverse, and the
+/// result depends on every contribution.
 template <typename N> constexpr int map_bits = std::min(usable_bits<N> / 2, 12);
 template <typename N> constexpr std::uint64_t map_mask = (std::uint64_t{1} << map_bits<N>)-1;
 template <typename N> N join_map(std::uint64_t scale, std::uint64_t shift) {
@@ -206,7 +211,7 @@ template <typename N> N chain(N a, N b) {
     return join_map<N>(scale * (second >> map_bits<N>), scale * (second & map_mask<N>)+(first & map_mask<N>));
 }
 
-/// Part by part.
+/// Combines elements number by number.
 template <typename T, auto Combine> T combine_parts(T a, T b) {
     for (int component = 0; component < Parts<T>::count; ++component) {
         Parts<T>::of(b, component) = Combine(Parts<T>::of(a, component), Parts<T>::of(b, component));
@@ -216,14 +221,14 @@ template <typename T, auto Combine> T combine_parts(T a, T b) {
 template <typename T, auto Contribute> T draw_parts(const Draw &draw) {
     T element{};
     for (int component = 0; component < Parts<T>::count; ++component) {
-        Draw own = draw;
-        own.index = draw.index * Parts<T>::count + static_cast<std::uint64_t>(component);
-        Parts<T>::of(element, component) = Contribute(own);
+        Draw draw_of_number = draw;
+        draw_of_number.index = draw.index * Parts<T>::count + static_cast<std::uint64_t>(component);
+        Parts<T>::of(element, component) = Contribute(draw_of_number);
     }
     return element;
 }
 
-/// Called by MPI.
+/// The MPI_User_function of an operator that MPI_Op_create makes.
 template <typename T, auto Combine> void function(void *in, void *in_out, int *length, MPI_Datatype *) {
     const T *const first = static_cast<const T *>(in);
     T *const second = static_cast<T *>(in_out);
@@ -250,9 +255,10 @@ Reduction<T> made(const char *name, const char *mpi_name, bool commutes) {
 
 template <typename T> using Reductions = std::vector<Reduction<T>>;
 
-// MPI 4.0, section 6.9.2: the valid types.
+// The operators that are valid for each type (MPI 4.0, section 6.9.2).
 
-template <typename T> Reductions<T> own() {
+/// Operators made by MPI_Op_create, for every type.
+template <typename T> Reductions<T> user_defined() {
     using N = typename Parts<T>::Number;
     return {made<T, summand<N>, add<N>>("user", "commutative MPI_Op_create", true),
             made<T, any_map<N>, chain<N>>("user_ordered", "ordered MPI_Op_create", false)};
@@ -272,9 +278,9 @@ template <typename N> Reductions<N> arithmetic() {
 }
 
 template <typename N> Reductions<N> logical() {
-    return {predefined<N, rarely_false<N>, both<N>>("land", "MPI_LAND", MPI_LAND),
-            predefined<N, rarely_true<N>, either<N>>("lor", "MPI_LOR", MPI_LOR),
-            predefined<N, often_true<N>, one_of_them<N>>("lxor", "MPI_LXOR", MPI_LXOR)};
+    return {predefined<N, rarely_false<N>, logical_and<N>>("land", "MPI_LAND", MPI_LAND),
+            predefined<N, rarely_true<N>, logical_or<N>>("lor", "MPI_LOR", MPI_LOR),
+            predefined<N, often_true<N>, logical_xor<N>>("lxor", "MPI_LXOR", MPI_LXOR)};
 }
 
 template <typename T> Reductions<T> join(std::vector<Reductions<T>> groups) {
@@ -286,24 +292,26 @@ template <typename T> Reductions<T> join(std::vector<Reductions<T>> groups) {
 }
 
 template <typename N> Reductions<N> of_integers() {
-    return join<N>({arithmetic<N>(), logical<N>(), bitwise<N>(), own<N>()});
+    return join<N>({arithmetic<N>(), logical<N>(), bitwise<N>(), user_defined<N>()});
 }
-template <typename N> Reductions<N> of_bytes() { return join<N>({bitwise<N>(), own<N>()}); }
-template <typename N> Reductions<N> of_reals() { return join<N>({arithmetic<N>(), own<N>()}); }
+template <typename N> Reductions<N> of_bytes() { return join<N>({bitwise<N>(), user_defined<N>()}); }
+template <typename N> Reductions<N> of_reals() { return join<N>({arithmetic<N>(), user_defined<N>()}); }
 
-/// A product of 2 + i and 1 + 2i; the magnitude of each is below 3.
+/// Operators of complex numbers. Factors of a product are 2 + i and 1 + 2i, whose magnitudes are below 3.
 template <typename T> Reductions<T> of_complex() {
     using F = typename T::value_type;
     const auto unit = [](const Draw &draw) {
-        const bool first = draw.bits() % 2 == 0;
-        return !draw.chosen(most_factors<F>()) ? T(1, 0) : first ? T(2, 1) : T(1, 2);
+        if (!draw.chosen(max_factors<F>())) {
+            return T(1, 0);
+        }
+        return draw.bits() % 2 == 0 ? T(2, 1) : T(1, 2);
     };
     return join<T>({{predefined<T, summand<F>, add<F>>("sum", "MPI_SUM", MPI_SUM),
                      {"prod", "MPI_PROD", MPI_PROD, nullptr, true, unit, [](const T &a, const T &b) { return a * b; }}},
-                    own<T>()});
+                    user_defined<T>()});
 }
 
-/// Few different values, so that locations decide, too.
+/// Operators MPI_MINLOC and MPI_MAXLOC. Contributions have only seven different values, so that locations matter.
 template <typename T> Reductions<T> of_located() {
     const auto any = [](const Draw &draw) {
         return T{static_cast<decltype(T::value)>(static_cast<int>(draw.bits() % 7) - 3), draw.rank};

@@ -15,16 +15,17 @@
 namespace bench {
 namespace {
 
+// Type "auto" is `usual`, or `fallback` if the message size is not a multiple of the size of `usual`.
 constexpr const char *automatic = "auto";
-constexpr const char *fallback = "float"; // of automatic, for sizes that the usual type does not divide
+constexpr const char *fallback = "float";
 constexpr const char *usual = "double";
-constexpr unsigned char poisoned = 0xa5;
+constexpr unsigned char poisoned = 0xa5; // byte of poison
 
-// Contributions to reductions repeat after this many elements, so that the result over thousands of ranks is computed
-// once. A prime, so that data shifted by a block is found.
+// Contributions to reductions repeat after this number of elements, so that expected results over thousands of ranks
+// are computed only once. It is a prime, so that validation finds data that is shifted by a block.
 constexpr std::uint64_t period = 1009;
 
-/// The layout of Gapped: 16 bytes of payload in 32 bytes of memory.
+/// The MPI datatype of Gapped: 16 bytes of data in 32 bytes of memory.
 MPI_Datatype make_vector_type() {
     MPI_Datatype vector = MPI_DATATYPE_NULL;
     MPI_Datatype resized = MPI_DATATYPE_NULL;
@@ -38,14 +39,14 @@ MPI_Datatype make_vector_type() {
 /// The MPI datatype of C++ type T.
 struct MpiType {
     const char *name;
-    MPI_Datatype type;      // MPI_DATATYPE_NULL: is made
+    MPI_Datatype type;      // MPI_DATATYPE_NULL: created by `make`
     std::uint64_t size;     // bytes in a message
-    MPI_Datatype (*make)(); // nullptr: MPI's own
+    MPI_Datatype (*make)(); // null: predefined datatype
 };
 
 template <typename T> class TypedElements : public Elements {
 public:
-    /// Without a reduction, elements are copied.
+    /// `reduction` may be null; then `copied` gives the contributions.
     TypedElements(const MpiType &type, std::function<T(const Draw &)> copied, const Reduction<T> *reduction, int ranks)
         : mpi_(type), type_(type.make == nullptr ? type.type : type.make()), contribution_(std::move(copied)),
           ranks_(std::max(ranks, 2)) {
@@ -111,7 +112,7 @@ private:
                                                    : combined(piece.first_rank, piece.last_rank)[index];
     }
 
-    /// The results for the first `period` elements.
+    /// The combined contributions of ranks `first` to `last` for the first `period` elements.
     const std::vector<T> &combined(int first, int last) const {
         if (combined_.empty() || first != combined_first_ || last != combined_last_) {
             combined_.clear();
@@ -146,17 +147,17 @@ private:
     std::optional<Reduction<T>> reduction_;
     std::function<T(const Draw &)> contribution_;
     int ranks_;
-    mutable std::vector<T> combined_; // of these ranks, so that they need not be combined for every buffer
+    mutable std::vector<T> combined_; // last result of combined(), of ranks combined_first_ to combined_last_
     mutable int combined_first_ = 0;
     mutable int combined_last_ = 0;
 };
 
-/// The choices of parameter `type`.
+/// A value of parameter `type`.
 struct ElementType {
     std::string name;
-    std::uint64_t size;
-    std::uint64_t extent;
-    std::vector<std::string> ops; // that go with it
+    std::uint64_t size;           // bytes in a message
+    std::uint64_t extent;         // bytes in memory
+    std::vector<std::string> ops; // valid operators
     std::function<std::unique_ptr<Elements>(const std::string *op, int ranks)> make;
 };
 
@@ -212,7 +213,7 @@ const std::vector<ElementType> &all_types() {
         located_type<int>("2int", "MPI_2INT", MPI_2INT),
         located_type<short>("short_int", "MPI_SHORT_INT", MPI_SHORT_INT),
         element_type<Gapped>("vector", {"MPI_Type_vector", MPI_DATATYPE_NULL, 2 * sizeof(double), make_vector_type},
-                             draw_parts<Gapped, any_number<double>>, own<Gapped>()),
+                             draw_parts<Gapped, any_number<double>>, user_defined<Gapped>()),
     };
     return all;
 }
@@ -229,6 +230,7 @@ std::vector<std::string> all_ops() {
     return ops;
 }
 
+/// The type of an operation's elements for a message size.
 const ElementType &chosen_type(const Component &operation, std::uint64_t size) {
     const std::string &type = operation.word("type");
     if (type != automatic) {

@@ -1,3 +1,5 @@
+// The list of algorithm families, and message counters of Open MPI (component pml_monitoring). In a simulation,
+// bench/smpi/operations/families.cc replaces this file.
 #include "mpi/communicator.h"
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
@@ -20,21 +22,22 @@ namespace {
 constexpr const char *count_variable = "pml_monitoring_messages_count";
 constexpr const char *size_variable = "pml_monitoring_messages_size";
 
-/// As Open MPI 4.1 reports it to mca_common_monitoring_record_pml below.
+/// The traffic that Open MPI 4.1 reports to mca_common_monitoring_record_pml below. Vectors end at the highest
+/// receiver.
 Traffic &recorded() {
-    static Traffic all;
-    return all;
+    static Traffic traffic;
+    return traffic;
 }
 
 void record(int rank, std::size_t bytes) {
-    Traffic &all = recorded();
+    Traffic &traffic = recorded();
     const auto receiver = static_cast<std::size_t>(rank);
-    if (all.messages.size() <= receiver) {
-        all.messages.resize(receiver + 1);
-        all.bytes.resize(receiver + 1);
+    if (traffic.messages.size() <= receiver) {
+        traffic.messages.resize(receiver + 1);
+        traffic.bytes.resize(receiver + 1);
     }
-    ++all.messages[receiver];
-    all.bytes[receiver] += static_cast<std::int64_t>(bytes);
+    ++traffic.messages[receiver];
+    traffic.bytes[receiver] += static_cast<std::int64_t>(bytes);
 }
 
 int world_size() {
@@ -43,6 +46,7 @@ int world_size() {
     return size;
 }
 
+/// Messages of Open MPI 4.1.
 class RecordedCounter : public MessageCounter {
 public:
     Traffic sent() const override {
@@ -53,7 +57,7 @@ public:
     }
 };
 
-/// The performance variables of Open MPI 5's pml_monitoring.
+/// Messages of Open MPI 5, from the performance variables of pml_monitoring.
 class MonitoringCounter : public MessageCounter {
 public:
     MonitoringCounter() {
@@ -104,20 +108,20 @@ void prepare_message_counter() { set_unless_set("OMPI_MCA_pml_monitoring_enable"
 
 std::unique_ptr<MessageCounter> find_message_counter(const Communicator &comm) {
     open_tool_interface();
-    const auto everywhere = [&](bool here) {
-        int all = here ? 1 : 0;
-        check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.handle()), "MPI_Allreduce");
-        return all != 0;
+    const auto on_all_ranks = [&](bool on_this_rank) {
+        int result = on_this_rank ? 1 : 0;
+        check(MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MIN, comm.handle()), "MPI_Allreduce");
+        return result != 0;
     };
     std::vector<std::unique_ptr<MessageCounter>> counters;
-    if (everywhere(MonitoringCounter::available())) {
+    if (on_all_ranks(MonitoringCounter::available())) {
         counters.push_back(std::make_unique<MonitoringCounter>());
     }
     counters.push_back(std::make_unique<RecordedCounter>());
     for (std::unique_ptr<MessageCounter> &counter : counters) {
         const Traffic before = counter->sent();
-        check(MPI_Barrier(comm.handle()), "MPI_Barrier"); // every rank sends something here, if there are two
-        if (everywhere(counter->sent().messages != before.messages)) {
+        check(MPI_Barrier(comm.handle()), "MPI_Barrier"); // with two or more ranks, every rank sends a message
+        if (on_all_ranks(counter->sent().messages != before.messages)) {
             return std::move(counter);
         }
     }
@@ -126,9 +130,10 @@ std::unique_ptr<MessageCounter> find_message_counter(const Communicator &comm) {
 
 } // namespace bench
 
-/// Open MPI 4.1 withdraws the performance variables of pml_monitoring when it has opened it (open-mpi/ompi issue 9260),
-/// so its counts cannot be read. It counts with this function of its own library; the program's function of that name
-/// takes precedence. The arguments are a rank of MPI_COMM_WORLD, bytes, and the tag. No other library calls it.
+/// Replaces a function of Open MPI 4.1 that pml_monitoring calls for every sent message, since the dynamic linker
+/// prefers the program's function. Its counts cannot be read otherwise: Open MPI 4.1 withdraws the performance
+/// variables of pml_monitoring (open-mpi/ompi issue 9260). The arguments are the receiver's rank in MPI_COMM_WORLD,
+/// bytes, and the tag. No other MPI library calls it.
 extern "C" [[gnu::visibility("default")]] void mca_common_monitoring_record_pml(int world_rank, std::size_t data_size,
                                                                                 int tag);
 extern "C" void mca_common_monitoring_record_pml(int world_rank, std::size_t data_size, int) {

@@ -1,3 +1,5 @@
+// The algorithms of Intel MPI. It numbers its algorithms without names, and reads the numbers from the environment in
+// MPI_Init only.
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
 #include "rules/cell.h"
@@ -21,7 +23,7 @@ std::string environment_variable(const std::string &collective) {
     return name;
 }
 
-/// Intel MPI numbers its algorithms, names none, and reads the numbers from the environment in MPI_Init.
+/// The numbers of algorithms are in the descriptions of control variables; the names of algorithms are their numbers.
 class Intel : public AlgorithmFamily {
 public:
     Intel() {

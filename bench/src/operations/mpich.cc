@@ -1,3 +1,5 @@
+// The algorithms of MPICH. Their names are in the descriptions of control variables MPIR_CVAR_..._INTRA_ALGORITHM.
+// MPICH reads these variables in every call.
 #include "mpi/communicator.h"
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
@@ -16,16 +18,17 @@ constexpr const char *prefix = "MPIR_CVAR_";
 constexpr const char *suffix = "_INTRA_ALGORITHM";
 constexpr const char *fallback_name = "MPIR_CVAR_COLLECTIVE_FALLBACK";
 constexpr const char *device_name = "MPIR_CVAR_DEVICE_COLLECTIVES";
+constexpr int device_off = 0; // value of a collective's ..._DEVICE_COLLECTIVE
 
-/// MPICH 4.0 writes its descriptions without line breaks, so that the word before a name sticks to it:
-/// "algorithmsmp - Force smp algorithmdissemination - ...".
-std::string without_sticking_word(const std::string &token) {
-    for (const char *family : {"sched_", "tsp_"}) { // nonblocking algorithms begin so
+/// Removes the word before a name. MPICH 4.0 omits line breaks in its descriptions, so that names are joined to the
+/// last word before them: "algorithmsmp - Force smp algorithmdissemination - ...".
+std::string without_joined_word(const std::string &token) {
+    for (const char *family : {"sched_", "tsp_"}) { // names of nonblocking algorithms begin with these
         if (const std::size_t at = token.find(family); at != std::string::npos) {
             return token.substr(at);
         }
     }
-    for (const char *word : {"algorithm", "Tree", "Allgather"}) {
+    for (const char *word : {"algorithm", "Tree", "Allgather"}) { // last words of MPICH 4.0's explanations
         if (token.starts_with(word)) {
             return token.substr(std::string(word).size());
         }
@@ -33,15 +36,16 @@ std::string without_sticking_word(const std::string &token) {
     return token;
 }
 
-/// The values of a variable by their numbers: its description lists them in that order, each as "name - meaning".
+/// The names of a variable's values; the index is the value's number. The description lists them as "name - meaning".
 std::vector<std::string> described_values(const ControlVariable &variable) {
     const std::string &text = variable.description();
     const bool lines = text.find('\n') != std::string::npos;
     return mapped(match_groups(text, "([A-Za-z0-9_]+) +- "), [&](const std::vector<std::string> &groups) {
-        return lines ? groups[0] : without_sticking_word(groups[0]);
+        return lines ? groups[0] : without_joined_word(groups[0]);
     });
 }
 
+/// The number of a value of a variable.
 int number_of(const ControlVariable &variable, const std::string &value) {
     const std::vector<std::string> values = described_values(variable);
     const auto match = std::ranges::find(values, value);
@@ -51,19 +55,20 @@ int number_of(const ControlVariable &variable, const std::string &value) {
     return static_cast<int>(match - values.begin());
 }
 
-bool has_nodes_of_several(const Communicator &comm) {
+bool has_several_nodes_with_several_ranks(const Communicator &comm) {
     const std::vector<int> nodes = number_nodes(comm);
     const auto count = std::set<int>(nodes.begin(), nodes.end()).size();
     return count > 1 && count < nodes.size();
 }
 
-/// The variables hold for the process and are read in every call.
+/// Sets MPICH's variables before a block of calls and restores them afterwards. The variables apply to all
+/// communicators.
 class SetAroundBlocks : public AlgorithmInForce {
 public:
     SetAroundBlocks(const Communicator &comm, const ControlVariable &algorithm, int number,
                     const ControlVariable &device, const std::string &evidence)
         : AlgorithmInForce(comm.handle(), evidence), fallback_(ControlVariable::get(fallback_name)),
-          error_(number_of(fallback_, "error")), changes_({{algorithm, number, 0}, {device, 0, 0}}) {}
+          error_(number_of(fallback_, "error")), changes_({{algorithm, number, 0}, {device, device_off, 0}}) {}
 
     void enter(bool strict) override {
         fallback_before_ = fallback_.read();
@@ -86,13 +91,13 @@ public:
 private:
     struct Change {
         ControlVariable variable;
-        int value;
-        int before;
+        int value;  // while the algorithm is chosen
+        int before; // value to restore
     };
 
-    ControlVariable fallback_;
-    int error_;
-    int fallback_before_ = 0;
+    ControlVariable fallback_; // what MPICH does if an algorithm does not support a call
+    int error_;                // its value for "return an error"
+    int fallback_before_ = 0;  // its value to restore
     std::vector<Change> changes_;
 };
 
@@ -118,16 +123,16 @@ public:
                 "MPICH would ignore algorithm {} of {}: {} is all; set it to none, or to percoll (the default)",
                 algorithm.name, collective.name, device_name));
         }
-        if (collective.name == "barrier" && algorithm.name == "smp" && !has_nodes_of_several(comm)) {
+        if (collective.name == "barrier" && algorithm.name == "smp" && !has_several_nodes_with_several_ranks(comm)) {
             throw Error::usage("MPICH crashes when barrier algorithm smp runs on one node, or with one rank per "
                                "node; choose another one");
         }
-        const ControlVariable own_device = ControlVariable::get(device_variable(collective.variable));
+        const ControlVariable collective_device = ControlVariable::get(device_variable(collective.variable));
         const ControlVariable variable = ControlVariable::get(collective.variable);
         return std::make_unique<SetAroundBlocks>(
-            comm, variable, algorithm.number, own_device,
+            comm, variable, algorithm.number, collective_device,
             fmt::format("set before each block and read back: {}={}, {}=0; tried with {}=error", variable.name(),
-                        algorithm.number, own_device.name(), fallback_name));
+                        algorithm.number, collective_device.name(), fallback_name));
     }
 
 private:
@@ -136,7 +141,8 @@ private:
     }
 
     void add(const std::string &name) {
-        // Variables of a device's own algorithms, e.g. MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM, have no such companion.
+        // Algorithms of a device, e.g. of MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM, are skipped: they have no
+        // ..._DEVICE_COLLECTIVE variable.
         const auto variable = ControlVariable::find(name);
         if (!variable || !ControlVariable::find(device_variable(name))) {
             return;
@@ -156,7 +162,7 @@ private:
 } // namespace
 
 AlgorithmFamilyInfo algorithm_families::mpich() {
-    return {[](const AlgorithmRequests &) {},
+    return {[](const AlgorithmRequests &) {}, // nothing to do before MPI_Init
             []() -> std::unique_ptr<AlgorithmFamily> {
                 if (!ControlVariable::find(fallback_name) ||
                     !ControlVariable::find("MPIR_CVAR_BCAST_INTRA_ALGORITHM")) {

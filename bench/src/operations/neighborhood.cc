@@ -1,3 +1,4 @@
+// The neighborhood collectives: a row for each, with the contents of its buffers, and a test for a known bug.
 #include "mpi/communicator.h"
 #include "operations/collective.h"
 #include "text/component.h"
@@ -18,7 +19,8 @@ void share_with_neighbors(Collective &c) {
     }
 }
 
-/// Blocks begin as far apart as the largest may be, so that where one begins does not depend on the others.
+/// Distance between the begins of blocks, in elements: the largest size of a block, so that a block's begin does not
+/// depend on the sizes of other blocks.
 std::uint64_t stride(const Collective &c) { return c.rising ? 2 * c.count : c.count; }
 
 void exchange_with_neighbors(Collective &c) {
@@ -28,7 +30,8 @@ void exchange_with_neighbors(Collective &c) {
     }
 }
 
-/// `from`: the element of a source's contribution at which the block begins that it sends here.
+/// Sets the result: a block from each source. `from` maps the index of a block of the source to the element at which
+/// the block begins in the source's send buffer.
 template <typename From> void receive_from_neighbors(const Collective &c, Layout &layout, From from) {
     for (std::size_t i = 0; i < c.neighbors->sources().size(); ++i) {
         const auto [rank, block] = c.neighbors->sources()[i];
@@ -50,12 +53,13 @@ Layout exchanged(const Collective &c, int) {
     return layout;
 }
 
-/// With blocks of at most twice the mean.
+/// For CollectiveInfo::reach; blocks are at most twice as large as their mean.
 std::uint64_t reach_neighbors(const Component &component, int) {
     return 2 * static_cast<std::uint64_t>(neighbor_count(component));
 }
 
-/// From this process to itself: in both directions of the dimensions of a grid, or twice along the edge of a graph.
+/// Sends blocks from this process to itself, in both directions of each dimension of a grid, or along repeated edges of
+/// a graph. Returns true if the MPI library mixes up the blocks.
 bool blocks_go_astray(bool cartesian, bool irregular, int dimensions, Form form) {
     MPI_Comm comm = MPI_COMM_NULL;
     const auto blocks = 2 * static_cast<std::size_t>(dimensions);
@@ -72,13 +76,13 @@ bool blocks_go_astray(bool cartesian, bool irregular, int dimensions, Form form)
     std::vector<int> sent(blocks);
     std::iota(sent.begin(), sent.end(), 1);
     std::vector<int> received(blocks);
-    std::vector<int> places(blocks);
-    std::iota(places.begin(), places.end(), 0);
-    const auto call =
-        irregular ? bind_call(BENCH_FORMS(Neighbor_alltoallv, neighbor_alltoallv), sent.data(), ones.data(),
-                              places.data(), MPI_INT, received.data(), ones.data(), places.data(), MPI_INT, comm)
-                  : bind_call(BENCH_FORMS(Neighbor_alltoall, neighbor_alltoall), sent.data(), 1, MPI_INT,
-                              received.data(), 1, MPI_INT, comm);
+    std::vector<int> displacements(blocks);
+    std::iota(displacements.begin(), displacements.end(), 0);
+    const auto call = irregular ? bind_call(BENCH_FORMS(Neighbor_alltoallv, neighbor_alltoallv), sent.data(),
+                                            ones.data(), displacements.data(), MPI_INT, received.data(), ones.data(),
+                                            displacements.data(), MPI_INT, comm)
+                                : bind_call(BENCH_FORMS(Neighbor_alltoall, neighbor_alltoall), sent.data(), 1, MPI_INT,
+                                            received.data(), 1, MPI_INT, comm);
     MPI_Request request = MPI_REQUEST_NULL;
     switch (form) {
     case Form::blocking:
@@ -102,9 +106,9 @@ bool blocks_go_astray(bool cartesian, bool irregular, int dimensions, Form form)
     return received != sent;
 }
 
-/// The number of dimensions of the grid in which a rank has the same neighbor on both sides: those of extent 1, in
-/// which it is its own neighbor, and, as each of these has another one, one of extent 2. 1 for a graph that repeats
-/// neighbors. 0: none.
+/// The number of dimensions of the grid to test with blocks_go_astray(): dimensions in which a rank has the same
+/// neighbor on both sides. These are the dimensions of extent 1, in which a rank is its own neighbor; if there are
+/// none, a dimension of extent 2 counts as one. For a graph, 1 if it repeats neighbors. 0: nothing to test.
 int repeating_dimensions(const Component &component, int ranks) {
     if (!is_cartesian(component)) {
         return neighbor_count(component) > ranks ? 1 : 0;
@@ -113,10 +117,13 @@ int repeating_dimensions(const Component &component, int ranks) {
     check(MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data()), "MPI_Dims_create");
     const auto single = std::ranges::count(extents, 1);
     const bool twice = contains(extents, 2);
-    return single > 0 ? static_cast<int>(single) : twice ? 1 : 0;
+    if (single > 0) {
+        return static_cast<int>(single);
+    }
+    return twice ? 1 : 0;
 }
 
-/// Says which parameter is of the other topology; "" if none is.
+/// An error message if a parameter of the other topology is set; else "".
 std::string find_idle_parameter(const Component &component) {
     const std::string idle = is_cartesian(component) ? "degree" : "dimensions";
     for (const ComponentParameter &parameter : neighbor_parameters()) {
@@ -127,9 +134,9 @@ std::string find_idle_parameter(const Component &component) {
     return "";
 }
 
-/// Whether blocks to neighbors are mixed up if a rank is a neighbor in several ways. `irregular`: by
-/// MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw, whose algorithms are others: each has cases that MPICH 4.0.2 gets
-/// right in one and wrong in the other.
+/// Tests whether the MPI library mixes up blocks if a rank occurs several times as a neighbor. `irregular`: tests
+/// MPI_Neighbor_alltoallv, whose algorithm MPI_Neighbor_alltoallw shares, instead of MPI_Neighbor_alltoall. MPICH 4.0.2
+/// has cases that are wrong in only one of the two.
 template <bool irregular> std::string find_astray_blocks(const Component &component, int ranks, Form form) {
     if (std::string idle = find_idle_parameter(component); !idle.empty()) {
         return idle;

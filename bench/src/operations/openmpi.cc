@@ -1,3 +1,6 @@
+// The algorithms of Open MPI, by control variables of its components coll_tuned (blocking collectives) and coll_libnbc
+// (nonblocking collectives). Open MPI assigns components to a communicator when it creates the communicator, by their
+// priorities, so a chosen algorithm has a communicator of its own.
 #include "mpi/communicator.h"
 #include "mpi/library.h"
 #include "mpi/mpi_tool.h"
@@ -17,13 +20,13 @@
 namespace bench {
 namespace {
 
-/// By number: COLLTYPE of ompi/mca/coll/base/coll_base_functions.h.
+/// Open MPI's names of collectives; the index is their number (COLLTYPE of ompi/mca/coll/base/coll_base_functions.h).
 constexpr const char *collectives[] = {"allgather", "allgatherv", "allreduce", "alltoall",       "alltoallv",
                                        "alltoallw", "barrier",    "bcast",     "exscan",         "gather",
                                        "gatherv",   "reduce",     "scan",      "reduce_scatter", "reduce_scatter_block",
                                        "scatter",   "scatterv"};
 
-/// The numbers of a file without its comments.
+/// Reads the numbers of a file and skips comments.
 class Numbers {
 public:
     explicit Numbers(std::istream &file) {
@@ -44,9 +47,9 @@ private:
     std::stringstream text_;
 };
 
-/// Whether a rules file of coll_tuned, version 1, names an algorithm of a collective on so many ranks, as the library
-/// reads it (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c). An unreadable file has no rules; a file of
-/// another form may have any.
+/// True if a rules file of coll_tuned (version 1) has an algorithm for a collective on this number of ranks. Reads the
+/// file like the library does (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c). False for a file that cannot be opened;
+/// true for a file with another format, because it may have rules.
 bool has_rules(const std::string &path, const std::string &collective, long ranks) {
     std::ifstream file(path);
     if (!file) {
@@ -55,24 +58,25 @@ bool has_rules(const std::string &path, const std::string &collective, long rank
     const auto number = std::distance(std::begin(collectives), std::ranges::find(collectives, collective));
     Numbers numbers(file);
     try {
-        bool is_known = false;
-        for (long left = numbers.next(); left > 0; --left) {
-            const bool is_number = numbers.next() == number;
+        bool has_algorithm = false;
+        for (long entries = numbers.next(); entries > 0; --entries) {
+            const bool is_collective = numbers.next() == number;
             const long sizes = numbers.next();
             for (long size = 0; size < sizes; ++size) {
-                // Each replaces the one before. The first is for fewer ranks as well.
-                const bool reaches = (numbers.next() <= ranks) || size == 0;
+                // The last communicator size that does not exceed `ranks` applies; the first size also applies to fewer
+                // ranks.
+                const bool applies = (numbers.next() <= ranks) || size == 0;
                 bool any = false;
                 for (long rules = numbers.next(); rules > 0; --rules) {
-                    numbers.next(); // bytes
-                    any = numbers.next() != 0 || any;
-                    numbers.next(); // fan in or out
-                    numbers.next(); // segment
+                    numbers.next();                   // message size
+                    any = numbers.next() != 0 || any; // algorithm; 0: the library's own choice
+                    numbers.next();                   // fan in or out
+                    numbers.next();                   // segment size
                 }
-                is_known = is_number && reaches ? any : is_known;
+                has_algorithm = is_collective && applies ? any : has_algorithm;
             }
         }
-        return is_known;
+        return has_algorithm;
     } catch (const std::invalid_argument &) {
         return true;
     }
@@ -83,26 +87,28 @@ constexpr const char *rules_filename = "coll_tuned_dynamic_rules_filename";
 constexpr const char *suffix = "_algorithm";
 constexpr const char *components[] = {"coll_tuned_", "coll_libnbc_"}; // blocking and nonblocking collectives
 constexpr const char *tuned = components[0];
-/// Priorities of components for communicators of one process, for intercommunicators, and for calls passed on.
+/// Priorities of components that do not compete: they serve communicators of a single process or intercommunicators, or
+/// pass calls on to other components.
 const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_priority", "coll_sync_priority"};
 
-/// Priorities of components without nonblocking collectives.
-const std::vector<std::string> blocking_alone = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
-                                                 "coll_sm_priority"};
+/// Priorities of components that have only blocking collectives, so they do not compete with coll_libnbc.
+const std::vector<std::string> blocking_only = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
+                                                "coll_sm_priority"};
 
-constexpr int ignore = 0; // the value of every variable that leaves the choice to the library
+constexpr int ignore = 0; // value of an algorithm variable with which the library chooses
 
 // The highest priority that a component of framework coll can have.
 constexpr int highest_priority = 100;
 
-/// Open MPI 4.1 and 5 register this one as a constant: it can be set by the environment alone.
+/// The collective whose variable is a constant in Open MPI 4.1 and 5. Only the environment can set it.
 constexpr const char *constant_collective = "allgatherv";
 
+/// The component of a variable, e.g. "coll_tuned".
 std::string component_of(const std::string &variable) {
     return variable.substr(0, variable.find('_', std::string("coll_").size()));
 }
 
-/// A variable with another value until the end of the scope.
+/// Sets a variable, and restores its value at the end of the scope.
 class TemporaryValue {
 public:
     TemporaryValue(const ControlVariable &variable, int value) : variable_(variable), before_(variable.read()) {
@@ -117,7 +123,8 @@ private:
     int before_;
 };
 
-/// A duplicate of a communicator. coll_tuned reads its variables when it is made, and keeps their values for it.
+/// A duplicate of a communicator. coll_tuned reads its variables at the creation of a communicator, and keeps their
+/// values for this communicator.
 class OwnCommunicator : public AlgorithmInForce {
 public:
     OwnCommunicator(const Communicator &parent, const std::string &evidence)
@@ -127,7 +134,7 @@ public:
     ~OwnCommunicator() override { MPI_Comm_free(&comm_); }
 };
 
-/// coll_libnbc reads its variables in every call.
+/// An algorithm of coll_libnbc, which reads its variables in every call.
 class ReadInEveryCall : public OwnCommunicator {
 public:
     ReadInEveryCall(const Communicator &parent, const ControlVariable &variable, int number,
@@ -172,13 +179,13 @@ public:
         const ControlVariable variable = ControlVariable::get(collective.variable);
         const std::string component = component_of(collective.variable);
         const ControlVariable priority = ControlVariable::get(component + "_priority");
-        // Open MPI 5 lets a priority change for the one communicator that is made next, 4.1 does not.
-        const int rank = priority.writable() ? highest_priority : priority.read();
-        if (const std::string rival = rival_of(priority, rank); !rival.empty()) {
+        // In Open MPI 5, a priority can be changed for the creation of a communicator; in 4.1 it cannot.
+        const int level = priority.writable() ? highest_priority : priority.read();
+        if (const std::string rival = rival_of(priority, level); !rival.empty()) {
             throw Error::usage(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so a component "
                                            "other than {} serves communicators; set it below {}",
                                            algorithm.name, collective.name, rival, ControlVariable::get(rival).read(),
-                                           component, rank));
+                                           component, level));
         }
         std::string evidence = fmt::format("{}={}", variable.name(), algorithm.number);
         if (collective.variable.starts_with(tuned)) {
@@ -189,12 +196,12 @@ public:
             refuse_rules_file(comm, collective, algorithm);
             evidence += fmt::format(", {}=1", dynamic_rules);
         }
-        // The components of highest priority serve a communicator: without this, han or sm might.
+        // The component with the highest priority serves a communicator. Otherwise that could be han or sm.
         evidence +=
-            fmt::format(", {}={} when the communicator was made, higher than all others", priority.name(), rank);
-        std::optional<TemporaryValue> first;
+            fmt::format(", {}={} when the communicator was made, higher than all others", priority.name(), level);
+        std::optional<TemporaryValue> highest; // until the communicator is created below
         if (priority.writable()) {
-            first.emplace(priority, rank);
+            highest.emplace(priority, level);
         }
         if (!collective.variable.starts_with(tuned)) {
             return std::make_unique<ReadInEveryCall>(comm, variable, algorithm.number,
@@ -224,7 +231,7 @@ private:
             if (number != ignore) {
                 std::string spelled = value;
                 std::ranges::replace(spelled, '-', '_');
-                if (spelled == default_algorithm) { // of allgatherv: not what default means here
+                if (spelled == default_algorithm) { // allgatherv has an algorithm of this name; ours is another meaning
                     spelled += fmt::format("_{}", number);
                 }
                 collective.algorithms.push_back({spelled, number});
@@ -233,7 +240,8 @@ private:
         collectives_.push_back(collective);
     }
 
-    /// In 4.1 a site's rules come before the variable of a collective; in 5 they come after it.
+    /// Throws Error::usage if a site's rules file has rules for the collective. In Open MPI 4.1 they have precedence
+    /// over the variable of the collective; in 5 they do not.
     static void refuse_rules_file(const Communicator &comm, const SelectableCollective &collective,
                                   const Algorithm &algorithm) {
         const std::string variable = fmt::format("OMPI_MCA_{}", rules_filename);
@@ -244,18 +252,19 @@ private:
                     "Open MPI would ignore algorithm {} of {}: rules for it on {} ranks are in '{}' ({}{}) and come "
                     "first; set {}= (empty) in the environment to put that file aside",
                     algorithm.name, collective.name, comm.size(), setting.value, rules_filename,
-                    setting.place.empty() ? ", environment" : ", set in " + setting.place, variable));
+                    setting.source.empty() ? ", environment" : ", set in " + setting.source, variable));
             }
         }
     }
 
-    /// A component of at least this priority, which would serve instead.
-    static std::string rival_of(const ControlVariable &own, int rank) {
+    /// The priority variable of a component that could serve the communicator instead, because its priority is at least
+    /// `level`; "" if there is none. `own`: priority variable of the chosen algorithm's component.
+    static std::string rival_of(const ControlVariable &own, int level) {
         for (const std::string &name : control_variable_names()) {
             const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&
                                !contains(no_rivals, name) &&
-                               !(!own.name().starts_with(tuned) && contains(blocking_alone, name));
-            if (rival && ControlVariable::get(name).read() >= rank) {
+                               !(!own.name().starts_with(tuned) && contains(blocking_only, name));
+            if (rival && ControlVariable::get(name).read() >= level) {
                 return name;
             }
         }
@@ -267,7 +276,7 @@ private:
 
 AlgorithmFamilyInfo algorithm_families::openmpi() {
     return {[](const AlgorithmRequests &requests) {
-                // Without it coll_tuned ignores all its other variables.
+                // Without this variable coll_tuned ignores its other variables.
                 set_unless_set(fmt::format("OMPI_MCA_{}", dynamic_rules), "1");
                 const auto constant = requests.find(constant_collective);
                 if (constant != requests.end() && constant->second.size() == 1 &&
@@ -277,7 +286,7 @@ AlgorithmFamilyInfo algorithm_families::openmpi() {
                 }
             },
             []() -> std::unique_ptr<AlgorithmFamily> {
-                // A variable of the framework: it exists even where the components are excluded.
+                // A variable of the framework, which exists even if the user has excluded the components.
                 if (!ControlVariable::find("coll_base_verbose")) {
                     return nullptr;
                 }

@@ -1,3 +1,4 @@
+// The registry of operations, operation "nothing", and the helpers of operation.h.
 #include "operations/operation.h"
 
 #include "mpi/communicator.h"
@@ -32,11 +33,11 @@ public:
 
 const std::vector<OperationInfo> &all_operations() {
     static const std::vector<OperationInfo> all = [] {
-        std::vector<OperationInfo> found = collective_operations();
+        std::vector<OperationInfo> operations = collective_operations();
         for (const auto info : {operations::ping_pong, operations::nothing, operations::synthetic}) {
-            found.push_back(info());
+            operations.push_back(info());
         }
-        return found;
+        return operations;
     }();
     return all;
 }
@@ -59,17 +60,17 @@ OperationInfo operations::nothing() {
 
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t line = 64; // bytes; no processor with an instruction to flush has shorter ones
+constexpr std::uint64_t page = 4096; // bytes
+constexpr std::uint64_t line = 64;   // bytes; cache lines are not shorter on processors with an instruction to flush
 
-// Read as double or float this is an ordinary positive number (4.8e-4, 0.75), neither denormal nor close to overflow,
-// so that sums take the time they usually take.
+// The initial byte of buffers. As double or float it is an ordinary positive number (4.8e-4, 0.75), neither denormal
+// nor close to overflow, so that sums take their usual time.
 constexpr int filler = 0x3f;
 
 } // namespace
 
 Buffer::Buffer(std::uint64_t size, std::size_t shift) : offset_(shift % (page / line) * line) {
-    const std::uint64_t rounded = (offset_ + size + page - 1) / page * page; // as aligned_alloc demands
+    const std::uint64_t rounded = (offset_ + size + page - 1) / page * page; // aligned_alloc requires a multiple
     data_.reset(static_cast<char *>(std::aligned_alloc(page, rounded)));
     if (!data_) {
         throw std::bad_alloc();
@@ -97,17 +98,17 @@ void flush_from_caches(const void *data, std::uint64_t size) {
     }
     asm volatile("dsb ish" : : : "memory");
 #else
-    // No unprivileged instruction for it: other memory evicts it.
-    static std::vector<char> other(2 * largest_cache());
-    std::fill(other.begin(), other.end(), static_cast<char>(begin[0] + static_cast<char>(size)));
+    // There is no unprivileged instruction, so writing to other memory evicts the lines.
+    static std::vector<char> evicting(2 * largest_cache());
+    std::fill(evicting.begin(), evicting.end(), static_cast<char>(begin[0] + static_cast<char>(size)));
 #endif
 }
 
 namespace {
 
-constexpr long nap = 1'000'000; // ns; hundreds of times what a message takes
-constexpr int entering = 1;     // tags
-constexpr int left = 2;
+constexpr long wait = 1'000'000; // wait of the late rank, ns; hundreds of times longer than a message
+constexpr int entering = 1;      // tag: the sender is about to enter the operation
+constexpr int left = 2;          // tag: the sender has left the operation
 
 void send(MPI_Comm comm, int to, int tag) { check(MPI_Send(nullptr, 0, MPI_BYTE, to, tag, comm), "MPI_Send"); }
 
@@ -117,13 +118,14 @@ int receive(MPI_Comm comm, int tag) {
     return status.MPI_SOURCE;
 }
 
-/// Receives the messages of a nap. Yields the processor meanwhile, as others may need it to make progress.
-std::vector<int> receive_while_napping(MPI_Comm comm, int tag) {
+/// Receives messages for 1 ms and returns their senders. Yields the processor between polls, because other ranks may
+/// need it.
+std::vector<int> receive_while_waiting(MPI_Comm comm, int tag) {
     std::vector<int> sources;
-    for (const long end = unsteered_nanoseconds() + nap; unsteered_nanoseconds() < end;) {
-        int waiting = 0;
-        check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &waiting, MPI_STATUS_IGNORE), "MPI_Iprobe");
-        if (waiting != 0) {
+    for (const long end = unsteered_nanoseconds() + wait; unsteered_nanoseconds() < end;) {
+        int arrived = 0;
+        check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+        if (arrived != 0) {
             sources.push_back(receive(comm, tag));
         }
         sched_yield();
@@ -144,12 +146,12 @@ std::optional<std::string> find_early_leaver(MPI_Comm comm, int late, const std:
         send(comm, late, left);
         return std::nullopt;
     }
-    for (int other = 1; other < ranks; ++other) {
+    for (int peer = 1; peer < ranks; ++peer) {
         receive(comm, entering);
     }
-    const std::vector<int> early = receive_while_napping(comm, left);
+    const std::vector<int> early = receive_while_waiting(comm, left);
     run();
-    for (std::size_t others = early.size() + 1; others < static_cast<std::size_t>(ranks); ++others) {
+    for (std::size_t received = early.size() + 1; received < static_cast<std::size_t>(ranks); ++received) {
         receive(comm, left);
     }
     if (early.empty()) {
@@ -166,16 +168,16 @@ constexpr const char *hidden = "hidden";
 } // namespace
 
 Computation::Computation(const Component &operation)
-    : asked_(operation.is_auto("compute") ? -1.0 : operation.seconds("compute")), tests_(operation.whole("tests")) {
+    : compute_(operation.is_auto("compute") ? -1.0 : operation.seconds("compute")), tests_(operation.whole("tests")) {
     numbers_.fill(1.0);
 }
 
-void Computation::choose(double own_time) { seconds_ = asked_ < 0.0 ? own_time : asked_; }
+void Computation::choose(double operation_time) { seconds_ = compute_ < 0.0 ? operation_time : compute_; }
 
 void Computation::run(MPI_Request *request) {
     const long slice = std::lround(seconds_ * 1e9 / static_cast<double>(tests_ + 1)); // ns
     const auto work = [this] {
-        for (double &number : numbers_) { // in the innermost cache, and never far from 1
+        for (double &number : numbers_) { // fits into the L1 cache; numbers stay close to 1
             number = 0.5 * number + 0.5;
         }
     };
@@ -209,13 +211,13 @@ void check_computation(const Component &operation) {
 }
 
 Component without_computation(const Component &operation, const OperationInfo &info) {
-    std::vector<std::string> others;
+    std::vector<std::string> kept;
     for (const ComponentParameter &parameter : info.parameters) {
         if (parameter.name != "compute" && parameter.name != "tests" && parameter.name != hidden) {
-            others.push_back(parameter.name + "=" + operation.word(parameter.name));
+            kept.push_back(parameter.name + "=" + operation.word(parameter.name));
         }
     }
-    return {"operation", others.empty() ? info.name : fmt::format("{}({})", info.name, join(others, ",")), info};
+    return {"operation", kept.empty() ? info.name : fmt::format("{}({})", info.name, join(kept, ",")), info};
 }
 
 } // namespace bench

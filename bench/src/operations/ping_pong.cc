@@ -1,3 +1,4 @@
+// Operation `ping_pong`: a message from a rank to another rank and back.
 #include "mpi/communicator.h"
 #include "operations/operation.h"
 #include "text/error.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int tag = 1;
 
-/// A message from one rank to another, and one back. The time of the first rank is the round trip.
+/// The time of the first rank is the round trip.
 class PingPong : public Operation {
 public:
     explicit PingPong(const OperationArguments &arguments)
@@ -39,17 +40,17 @@ public:
         auto *const sent = static_cast<unsigned char *>(send_.data());
         auto *const received = static_cast<unsigned char *>(receive_.data());
         const bool partner = rank_ == first_ || rank_ == second_;
-        const int other = rank_ == first_ ? second_ : first_;
+        const int peer = rank_ == first_ ? second_ : first_;
         for (int i = 0; i < count_; ++i) {
             sent[i] = value(rank_, i);
-            received[i] = static_cast<unsigned char>(~value(other, i));
+            received[i] = static_cast<unsigned char>(~value(peer, i));
         }
         run();
         Validation validation{.calls = 1, .wrong = 0, .error = ""};
         for (int i = 0; partner && i < count_; ++i) {
-            if (received[i] != value(other, i)) {
+            if (received[i] != value(peer, i)) {
                 validation.wrong = 1;
-                validation.error = fmt::format("byte {} is {} instead of {}", i, received[i], value(other, i));
+                validation.error = fmt::format("byte {} is {} instead of {}", i, received[i], value(peer, i));
                 break;
             }
         }
@@ -85,20 +86,20 @@ SizeLimits limits(const Component &component, int ranks) {
         throw Error::usage(
             fmt::format("first and second of ping_pong are both {}; use two different ranks", component.word("first")));
     }
-    return {.divisor = 1, .most = std::numeric_limits<int>::max()};
+    return {.divisor = 1, .max = std::numeric_limits<int>::max()};
 }
 
 } // namespace
 
 OperationInfo operations::ping_pong() {
-    constexpr int most = std::numeric_limits<int>::max();
+    constexpr int max = std::numeric_limits<int>::max();
     OperationInfo operation;
     static_cast<ComponentInfo &>(operation) = {
         "ping_pong",
         "a message to another rank and back (MPI_Send, MPI_Recv); times are half of the first rank's round trip",
         "",
-        {{"first", "0", "rank that sends first; its time counts", ComponentValues::whole(0, most)},
-         {"second", "1", "rank that answers", ComponentValues::whole(0, most)}}};
+        {{"first", "0", "rank that sends first; its time counts", ComponentValues::whole(0, max)},
+         {"second", "1", "rank that answers", ComponentValues::whole(0, max)}}};
     operation.call = "MPI_Send, MPI_Recv";
     operation.size_meaning = "of each message";
     operation.limits = limits;

@@ -1,18 +1,19 @@
+// The collectives that combine vectors of ranks: a row for each, with the contents of its buffers.
 #include "operations/collective.h"
 
 namespace bench {
 namespace {
 
-/// A vector of every rank, and a result as long: the vectors of these ranks.
+/// Every rank contributes a vector; this rank's result combines the vectors of ranks `first` to `last`.
 Layout reduced(const Collective &c, int first, int last) {
-    Layout layout = c.bring(c.count, c.in_place);
+    Layout layout = c.contribution(c.count, c.in_place);
     layout.receive = c.count;
     layout.result = {{0, c.count, 0, first, last}};
     return layout;
 }
 
 Layout reduced_at_root(const Collective &c, int root) {
-    return c.rank == root ? reduced(c, 0, c.ranks - 1) : c.bring(c.count);
+    return c.rank == root ? reduced(c, 0, c.ranks - 1) : c.contribution(c.count);
 }
 
 Layout reduced_at_all(const Collective &c, int) { return reduced(c, 0, c.ranks - 1); }
@@ -22,7 +23,7 @@ Layout reduced_up_to_own(const Collective &c, int) { return reduced(c, 0, c.rank
 Layout reduced_before_own(const Collective &c, int) {
     Layout layout = reduced(c, 0, c.rank - 1);
     if (c.rank == 0) {
-        layout.result.clear(); // what rank 0 receives is not defined
+        layout.result.clear(); // MPI does not define the receive buffer of rank 0
     }
     return layout;
 }
@@ -31,13 +32,13 @@ void share_vector(Collective &c) { c.receive = c.share(c.count); }
 
 Layout reduced_and_scattered(const Collective &c, int) {
     const auto local_rank = static_cast<std::size_t>(c.rank);
-    Layout layout = c.bring(c.receive.end(), c.in_place);
+    Layout layout = c.contribution(c.receive.end(), c.in_place);
     layout.receive = c.in_place ? c.receive.end() : c.receive.count(local_rank);
     layout.result = {{0, c.receive.count(local_rank), c.receive.at(local_rank), 0, c.ranks - 1}};
     return layout;
 }
 
-/// The second vector, which becomes the result, is the one that the next rank would bring.
+/// MPI_Reduce_local combines this rank's vector with the contents of the receive buffer, here the next rank's vector.
 Layout reduced_here(const Collective &c, int) {
     return {.send = c.count,
             .receive = c.count,

@@ -1,3 +1,4 @@
+// Operation `synthetic`: no communication; each rank stays for a known time. It tests the benchmark itself.
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 #include "operations/operation.h"
@@ -9,7 +10,7 @@
 namespace bench {
 namespace {
 
-/// An operation without communication, so its duration is known: each rank stays for a time of its own.
+/// Every rank stays for duration + rank * step, plus pretended computation of which a share is hidden.
 class Synthetic : public Operation {
 public:
     explicit Synthetic(const OperationArguments &arguments)
@@ -20,9 +21,9 @@ public:
         shift_ = rank * to_nanoseconds(arguments.component.seconds("step"));
     }
 
-    void choose_computation(double own_time) override {
+    void choose_computation(double operation_time) override {
         const Component &component = component_;
-        computation_ = to_nanoseconds(component.is_auto("compute") ? own_time : component.seconds("compute"));
+        computation_ = to_nanoseconds(component.is_auto("compute") ? operation_time : component.seconds("compute"));
         hidden_ = std::lround(component.real("hidden") * static_cast<double>(std::min(duration_, computation_)));
     }
     double computation() const override { return static_cast<double>(computation_) * 1e-9; }
@@ -38,16 +39,16 @@ public:
 private:
     static long to_nanoseconds(double seconds) { return std::lround(seconds * 1e9); }
 
-    /// Not the clock of the library, because this operation is used to judge that clock.
+    /// Does not use the clock of the library, because this operation tests that clock.
     static long now() { return unsteered_nanoseconds(); }
 
     Component component_;
-    long duration_; // this and what follows in ns
-    long grid_;
-    long shift_ = 0;
-    long computation_ = 0;
-    long hidden_ = 0;
-    double computed_ = 0.0; // seconds
+    long duration_;         // parameter, ns
+    long grid_;             // parameter, ns
+    long shift_ = 0;        // rank * step, ns
+    long computation_ = 0;  // ns
+    long hidden_ = 0;       // time in which operation and computation overlap, ns
+    double computed_ = 0.0; // computation since the last take_computed(), s
 };
 
 } // namespace

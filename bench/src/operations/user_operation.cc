@@ -1,3 +1,4 @@
+// Operations of users: a shared object with the functions of downbeat/operation.h.
 #include "operations/operation.h"
 
 #include "mpi/communicator.h"
@@ -23,9 +24,10 @@ namespace {
 
 constexpr std::string_view suffix = ".so";
 
+/// The path of the shared object.
 std::string file_of(std::string_view text) {
     const std::string file = component_name(text);
-    // Without a slash dlopen would look in the system's directories.
+    // Without a slash, dlopen would search the system's directories.
     return file.find('/') == std::string::npos ? "./" + file : file;
 }
 
@@ -35,11 +37,11 @@ struct Functions {
     decltype(&downbeat_operation_run) run = nullptr;
     decltype(&downbeat_operation_teardown) teardown = nullptr;
     decltype(&downbeat_operation_validate) validate = nullptr; // optional
-    std::string size = "as set up takes them";
-    std::string datatype = "its own";
+    std::string size = "as set up takes them";                 // OperationInfo::size_meaning
+    std::string datatype = "its own";                          // for files
 };
 
-/// On one line, without the path that dlerror begins with.
+/// The message of dlerror on one line, without the path at its beginning.
 std::string reason_of_dlerror(const std::string &path) {
     const char *const text = dlerror();
     std::string reason = text == nullptr ? "no reason given" : text;
@@ -47,6 +49,7 @@ std::string reason_of_dlerror(const std::string &path) {
     return reason.starts_with(path + ": ") ? reason.substr(path.size() + 2) : reason;
 }
 
+/// The path of the library that contains a symbol.
 std::string library_of(void *symbol) {
     Dl_info info{};
     return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "another";
@@ -63,8 +66,8 @@ template <typename Function> void find_function(void *object, const char *name, 
 }
 
 void find_text(void *object, const char *name, std::string &text) {
-    if (const void *const found = dlsym(object, name)) {
-        text = static_cast<const char *>(found);
+    if (const void *const symbol = dlsym(object, name)) {
+        text = static_cast<const char *>(symbol);
         if (find_unprintable(text)) {
             throw Error::usage(
                 fmt::format("its {} is '{}'; use printable UTF-8 without line breaks", name, printable(text)));
@@ -72,7 +75,7 @@ void find_text(void *object, const char *name, std::string &text) {
     }
 }
 
-/// Throws Error::usage with the reason alone.
+/// Loads a shared object. Throws Error::usage with the reason only; the caller adds the path.
 Functions load(const std::string &path) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) {
@@ -85,7 +88,7 @@ Functions load(const std::string &path) {
     if (object == nullptr) {
         throw Error::usage(reason_of_dlerror(path));
     }
-    // The object's own dependencies come first here. Those without an MPI library of their own take the bench's.
+    // This search begins with the object's dependencies, so it finds an MPI library that the object is linked with.
     void *const its_own = dlsym(object, "MPI_Init");
     void *const ours = dlsym(RTLD_DEFAULT, "MPI_Init");
     if (its_own != nullptr && its_own != ours) {
@@ -101,16 +104,16 @@ Functions load(const std::string &path) {
     }
     find_text(object, "downbeat_operation_size", functions.size);
     find_text(object, "downbeat_operation_datatype", functions.datatype);
-    return functions; // and never dlclose: MPI may hold callbacks of the object until MPI_Finalize
+    return functions; // no dlclose: MPI may keep callbacks of the object until MPI_Finalize
 }
 
-/// A number in the words of the MPI library, where it is one of its codes.
+/// The text of a code that a user's function returned: with MPI's error text if it is an MPI error code.
 std::string describe_code(int code) {
     int last = 0;
     int *largest = nullptr;
-    int found = 0;
-    if (MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, static_cast<void *>(&largest), &found) == MPI_SUCCESS &&
-        found != 0) {
+    int exists = 0;
+    if (MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, static_cast<void *>(&largest), &exists) == MPI_SUCCESS &&
+        exists != 0) {
         last = *largest;
     }
     int error_class = 0;
@@ -157,6 +160,7 @@ public:
     }
 
 private:
+    /// Collective. Throws Error::everywhere if the setup failed on a rank.
     void agree_on_setup(int code, const OperationArguments &arguments) const {
         int rank = 0;
         int ranks = 0;
@@ -171,7 +175,7 @@ private:
         }
     }
 
-    /// The others may wait for this rank.
+    /// Throws Error::here, which aborts the job, because other ranks may wait for this rank.
     void fail(const char *function, int code) const {
         int rank = 0;
         check(MPI_Comm_rank(comm_, &rank), "MPI_Comm_rank");
@@ -213,7 +217,7 @@ OperationInfo load_user_operation(std::string_view text) {
     } catch (const Error &error) {
         reason = error.what();
     }
-    // Hosts may have different files, and all ranks must know if one cannot continue.
+    // Hosts may have different files, so all ranks check whether a rank has failed.
     const Communicator world;
     int failed = reason.empty() ? world.size() : world.rank();
     check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, world.handle()), "MPI_Allreduce");

@@ -115,7 +115,7 @@ private:
         const int id = ids_[index];
         if (const auto *const texts = std::get_if<std::vector<std::string>>(&values)) {
             for (std::size_t row = 0; row < texts->size(); ++row) { // they have one dimension
-                file_.write_text(id, first + row, cut_off((*texts)[row], text_length(variable)));
+                file_.write_text(id, first + row, utf8_prefix((*texts)[row], text_length(variable)));
             }
             return;
         }

@@ -15,7 +15,7 @@
 namespace bench {
 namespace {
 
-/// Replays recorded delays: a line per call; a single line applies to all calls.
+/// Replays recorded delays, one line of the file per call, and starts again after the last line.
 class Trace : public ArrivalPattern {
 public:
     explicit Trace(std::vector<std::vector<double>> delays) : delays_(std::move(delays)) {
@@ -28,16 +28,16 @@ public:
         const long line = (call % calls + calls) % calls;
         return delays_[static_cast<std::size_t>(line)][static_cast<std::size_t>(position)] / largest_;
     }
-    std::optional<double> own_delay() const override { return largest_; }
+    std::optional<double> recorded_delay() const override { return largest_; }
 
 private:
-    std::vector<std::vector<double>> delays_; // seconds, [call][place]
+    std::vector<std::vector<double>> delays_; // seconds, [call][position]
     double largest_ = 0.0;
 };
 
 double parse_delay(const std::string &word, const std::string &where) {
     const std::optional<double> seconds = read_number<double>(word);
-    if (!seconds || !(*seconds >= 0.0 && *seconds <= 3600.0)) { // more than an hour is a mistake
+    if (!seconds || !(*seconds >= 0.0 && *seconds <= 3600.0)) { // more than an hour is a typing error
         throw Error::usage(fmt::format("{}: '{}' is not a delay; use seconds from 0 to 3600, e.g. 1e-05", where, word));
     }
     return *seconds;
@@ -98,14 +98,15 @@ std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) {
     return z ^ (z >> 31);
 }
 
-/// Between 0 and 1, both excluded.
+/// The `index`-th uniform number of a stream, between 0 and 1, both excluded.
 double draw(std::uint64_t seed, std::uint64_t index) {
     return (static_cast<double>(draw_bits(seed, index) >> 11) + 0.5) * 0x1p-53;
 }
 
-/// Turns two independent uniform numbers into a share.
+/// Turns two independent uniform numbers, u and v, into a share of the largest delay.
 using Distribution = double (*)(const Component &component, double u, double v);
 
+/// Draws the delay of each position, anew after every `calls_` calls; once if that is 0.
 class Random : public ArrivalPattern {
 public:
     Random(const PatternArguments &arguments, Distribution distribution)
@@ -145,7 +146,7 @@ std::vector<PatternInfo> patterns::random() {
            calls_until_redrawn()}},
          [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
              return std::make_unique<Random>(arguments, [](const Component &component, double u, double v) {
-                 // Box and Muller 1958
+                 // A normal number from two uniform numbers (Box and Muller 1958).
                  const double z = std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
                  return std::clamp(0.5 + component.real("deviation") * z, 0.0, 1.0);
              });
@@ -157,6 +158,7 @@ std::vector<PatternInfo> patterns::random() {
            calls_until_redrawn()}},
          [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
              return std::make_unique<Random>(arguments, [](const Component &component, double u, double) {
+                 // The inverse distribution function of an exponential distribution that is cut off at 1.
                  const double mean = component.real("mean");
                  return -mean * std::log1p(u * std::expm1(-1.0 / mean));
              });
@@ -164,10 +166,9 @@ std::vector<PatternInfo> patterns::random() {
     };
 }
 
-// Patterns that depend on the place alone.
 namespace {
 
-/// `share` is a function of the place.
+/// A pattern that is the same in all calls. `share` is a function of the position.
 template <typename Share> class Shape : public ArrivalPattern {
 public:
     explicit Shape(Share share) : share_(std::move(share)) {}
@@ -181,11 +182,12 @@ template <typename Share> std::unique_ptr<ArrivalPattern> make_shape(Share share
     return std::make_unique<Shape<Share>>(std::move(share));
 }
 
+/// Parameter "rank" of patterns in which one rank differs from the others.
 ComponentParameter single_rank_parameter(const char *meaning) {
     return {"rank", "0", meaning, ComponentValues::whole(0, 1e9)};
 }
 
-/// Throws Error::usage if the rank is not in the communicator.
+/// The value of parameter "rank". Throws Error::usage if the rank is not in the communicator.
 int single_rank(const PatternArguments &arguments) {
     const long rank = arguments.component.whole("rank");
     if (rank >= arguments.ranks) {
@@ -195,7 +197,8 @@ int single_rank(const PatternArguments &arguments) {
     return static_cast<int>(rank);
 }
 
-/// A normal density over the ranks, three standard deviations to either end, moved and scaled to reach 0 and 1.
+/// A normal density over the positions, from -3 to 3 standard deviations, scaled so that it is 0 at both ends and 1 in
+/// the middle.
 double bell_share(int ranks, int position) {
     const auto density = [middle = (ranks - 1) / 2.0](int at) {
         const double deviations = 3.0 * (at - middle) / middle;
@@ -205,12 +208,12 @@ double bell_share(int ranks, int position) {
     return (density(position) - end) / (density(ranks / 2) - end);
 }
 
-/// `arguments.ranks`, enough for a bell.
+/// The number of ranks. Throws Error::usage if there are too few for a bell.
 int bell_ranks(const PatternArguments &arguments) {
-    constexpr int fewest_ranks = 3; // of two, either would be at an end
-    if (arguments.ranks < fewest_ranks) {
+    constexpr int min_ranks = 3; // with two, both ranks are at an end and the bell has no middle
+    if (arguments.ranks < min_ranks) {
         throw Error::usage(fmt::format("arrival pattern {} needs at least {} ranks; there are {}",
-                                       arguments.component.name(), fewest_ranks, arguments.ranks));
+                                       arguments.component.name(), min_ranks, arguments.ranks));
     }
     return arguments.ranks;
 }
@@ -290,22 +293,22 @@ const std::vector<PatternInfo> &all_patterns() {
 }
 
 PlannedDelays::PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int position)
-    : pattern_(std::move(pattern)), delay_(delay), place_(position) {}
+    : pattern_(std::move(pattern)), delay_(delay), position_(position) {}
 
 std::vector<double> PlannedDelays::of_calls(long first, long count) const {
     std::vector<double> delays(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < delays.size(); ++i) {
-        delays[i] = delay_ > 0.0 ? delay_ * pattern_->share(place_, first + static_cast<long>(i)) : 0.0;
+        delays[i] = delay_ > 0.0 ? delay_ * pattern_->share(position_, first + static_cast<long>(i)) : 0.0;
     }
     return delays;
 }
 
-std::vector<int> permuted_places(int ranks, std::uint64_t seed) {
-    std::vector<int> places(static_cast<std::size_t>(ranks));
-    std::iota(places.begin(), places.end(), 0);
+std::vector<int> permuted_positions(int ranks, std::uint64_t seed) {
+    std::vector<int> positions(static_cast<std::size_t>(ranks));
+    std::iota(positions.begin(), positions.end(), 0);
     std::mt19937_64 random(seed);
-    shuffle(places, random);
-    return places;
+    shuffle(positions, random);
+    return positions;
 }
 
 } // namespace bench

@@ -1,3 +1,5 @@
+// Arrival patterns: by how much each rank starts an operation late, on purpose. A pattern gives shares of the largest
+// delay; the largest delay comes from --delay. PlannedDelays turns both into seconds for a rank.
 #pragma once
 
 #include "text/component.h"
@@ -11,37 +13,37 @@
 
 namespace bench {
 
-/// Planned entry times relative to the common start.
+/// The planned delays of all positions, relative to the common start.
 class ArrivalPattern {
 public:
     virtual ~ArrivalPattern() = default;
 
-    /// The share of the largest delay, 0 to 1, by which the process at `position` starts late in call `call`, both
-    /// counted from 0; calls before are warm-up. A place is a rank, unless the pattern is permuted over the ranks.
+    /// The delay of `position` in `call`, as a share (0 to 1) of the largest delay. Positions count from 0; a position
+    /// is a rank, unless --permute permutes positions over ranks. Calls count from 0; warm-up calls are negative.
     virtual double share(int position, long call) const = 0;
 
-    /// Seconds of the largest delay where the pattern knows it itself.
-    virtual std::optional<double> own_delay() const { return std::nullopt; }
+    /// The largest delay in seconds, if the pattern defines it, as a recorded pattern does; else empty.
+    virtual std::optional<double> recorded_delay() const { return std::nullopt; }
 };
 
 struct PatternArguments {
     const Component &component;
     int ranks;
-    const std::vector<int> &nodes; // of each rank, numbered from 0 in order of appearance
+    const std::vector<int> &nodes; // node of each rank; nodes are numbered from 0 in order of appearance
     std::uint64_t seed;
-    const std::function<std::string(const std::string &path)> &read; // a file's text, the same on all ranks
+    const std::function<std::string(const std::string &path)> &read; // reads a file; all ranks get the same text
 };
 
 struct PatternInfo : ComponentInfo {
     /// Throws Error::usage if the pattern does not fit the ranks.
     std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
-    bool knows_delay = false; // itself, so that none need be given
+    bool has_recorded_delay = false; // the pattern works without --delay
 };
 
 namespace patterns {
-std::vector<PatternInfo> shapes(); // that depend on the place alone
-std::vector<PatternInfo> random();
-PatternInfo trace();
+std::vector<PatternInfo> shapes(); // patterns that are the same in all calls
+std::vector<PatternInfo> random(); // patterns that draw the delays
+PatternInfo trace();               // delays from a file
 } // namespace patterns
 
 const std::vector<PatternInfo> &all_patterns();
@@ -49,22 +51,22 @@ const std::vector<PatternInfo> &all_patterns();
 /// The pattern without delays.
 constexpr const char *no_pattern = "none";
 
-/// The planned start of one rank in each call of a cell: from a pattern, its largest delay, and the rank's place in it.
+/// The planned delays of a rank in the calls of a cell.
 class PlannedDelays {
 public:
-    /// `delay` in seconds.
+    /// `delay`: largest delay of the pattern, s. `position`: of this rank in the pattern.
     PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int position);
 
-    /// Seconds after the common start, for `count` calls from `first` on.
+    /// The delays after the common start, s, of `count` calls from call `first` on.
     std::vector<double> of_calls(long first, long count) const;
 
 private:
     std::shared_ptr<const ArrivalPattern> pattern_;
     double delay_;
-    int place_;
+    int position_;
 };
 
-/// The place of every rank in a pattern: a permutation that the seed decides.
-std::vector<int> permuted_places(int ranks, std::uint64_t seed);
+/// Draws a permutation: the position in a pattern of each rank.
+std::vector<int> permuted_positions(int ranks, std::uint64_t seed);
 
 } // namespace bench

@@ -19,7 +19,7 @@ const std::vector<std::string> &verdict_names() {
 
 std::string to_string(Verdict verdict) { return verdict_names()[static_cast<std::size_t>(verdict)]; }
 
-std::size_t StartLimits::late_of(std::size_t ranks) const {
+std::size_t StartLimits::max_failed(std::size_t ranks) const {
     constexpr double rounding = 1e-9; // 0.29 of 100 ranks are 28.999999999999996
     return static_cast<std::size_t>(late_ranks * static_cast<double>(ranks) + rounding);
 }
@@ -37,10 +37,10 @@ Verdict judge(const Sample &sample, const StartLimits &limits) {
             reported = reported || flagged;
         }
     }
-    if (failed > limits.late_of(sample.entry.size())) {
+    if (failed > limits.max_failed(sample.entry.size())) {
         return reported ? Verdict::late_flag : Verdict::late_entry;
     }
-    if (last_exit(sample) > sample.end) { // not where that is NaN
+    if (last_exit(sample) > sample.end) { // false if end is NaN
         return Verdict::overrun;
     }
     return Verdict::valid;
@@ -50,16 +50,19 @@ namespace {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-/// Uses total times, not times per call. `after` is the time from the last entry to the last exit, i.e. t - delta of
-/// the same samples, so delays that differ from sample to sample do not mix.
+/// Overlap of a delay. Times are of a complete sample, not per call. `undelayed` is t0 of struct Overlap and `delayed`
+/// is t. `after` is the time from the last entry to the last exit. It replaces t - delta, because t and delta of
+/// different samples must not be mixed if delays vary.
 Overlap overlap(double undelayed, double delayed, double after, double delay) {
     const double hidden = undelayed - after;
     return {hidden / delayed, hidden / std::min(undelayed, delay)};
 }
 
-constexpr long least_of_slope = 20; // samples in a block: medians of halves of fewer are too noisy
+// Samples that a block needs for a slope: medians of halves of shorter blocks are too noisy.
+constexpr long min_for_slope = 20;
 
-/// For each block that is long enough: the median of its last half divided by that of its first, minus 1.
+/// For each block that is long enough: the median of its last half divided by the median of its first half, minus 1.
+/// `step`: see median_interval.
 std::vector<double> slopes_within(std::span<const double> values, BlockSizes blocks, double step) {
     std::vector<double> slopes;
     std::size_t begin = 0;
@@ -69,7 +72,7 @@ std::vector<double> slopes_within(std::span<const double> values, BlockSizes blo
             const auto half = values.subspan(first, count / 2);
             return summarize({half.begin(), half.end()}, {}, step).median;
         };
-        if (size >= least_of_slope) {
+        if (size >= min_for_slope) {
             slopes.push_back(median_from(begin + count - count / 2) / median_from(begin) - 1.0);
         }
         begin += count;
@@ -77,6 +80,7 @@ std::vector<double> slopes_within(std::span<const double> values, BlockSizes blo
     return slopes;
 }
 
+/// True if the cells agree in algorithm, size, synchronizer and timing scheme.
 bool same_size_and_start(const Cell &a, const Cell &b) {
     return a.algorithm == b.algorithm && a.size == b.size && a.synchronizer == b.synchronizer &&
            a.barrier_algorithm == b.barrier_algorithm && a.timing == b.timing;
@@ -129,7 +133,7 @@ const Summary &CellResult::metric(const std::string &name) const {
 
 void compare_with_undelayed(CellResult &result, const CellResult &undelayed) {
     const auto calls = static_cast<double>(result.calls);
-    const double delay = result.metric("imbalance_worst").median; // achieved, not asked for
+    const double delay = result.metric("imbalance_worst").median; // achieved delay, not the planned one
     const auto compare = [&](double Summary::*statistic) {
         return overlap(calls * undelayed.metric("global_time").*statistic,
                        calls * result.metric("global_time").*statistic,
@@ -141,12 +145,12 @@ void compare_with_undelayed(CellResult &result, const CellResult &undelayed) {
 
 void compare_with_pure(CellResult &result, const CellResult &pure) {
     const double pure_time = pure.metric("latency_avg").mean;
-    const double beyond = result.metric("latency_avg").mean - result.computed;
+    const double visible = result.metric("latency_avg").mean - result.computed; // not hidden behind computation
     const double pure_window = pure.metric("makespan").median;
-    result.computation_overlap = {.osu = std::max(0.0, 1.0 - beyond / pure_time),
-                                  .imb =
-                                      std::clamp((pure_time - beyond) / std::min(pure_time, result.computed), 0.0, 1.0),
-                                  .window = (pure_window - result.uncomputed) / std::min(pure_window, result.computed)};
+    result.computation_overlap = {
+        .osu = std::max(0.0, 1.0 - visible / pure_time),
+        .imb = std::clamp((pure_time - visible) / std::min(pure_time, result.computed), 0.0, 1.0),
+        .window = (pure_window - result.uncomputed) / std::min(pure_window, result.computed)};
 }
 
 std::string describe_shortfall(const CellResult &result) {
@@ -229,7 +233,7 @@ CellProgress CellRecord::progress() const {
 
 CellResult CellRecord::result(const StoppingRule &rule) const {
     CellResult result = result_;
-    result.requested = rule.least();
+    result.requested = rule.min_samples();
     result.blocks = static_cast<long>(blocks_.size()) - 1;
     result.status = result.wrong > 0              ? CellStatus::wrong
                     : result.valid == 0           ? CellStatus::failed
@@ -245,7 +249,7 @@ CellResult CellRecord::result(const StoppingRule &rule) const {
     const std::vector<double> slopes = slopes_within(values_[latency], blocks_, steps_[latency]);
     result.slope = summarize(slopes).median;
     result.slope_by_chance = mean_interval(slopes, {}, 0.999).half;
-    const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
+    const auto valid = static_cast<double>(result.valid); // 0 makes the means NaN (0 / 0)
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;
     result.max_of_means = time_.empty() ? no_value : *std::ranges::max_element(time_) / valid;
     result.min_of_means = time_.empty() ? no_value : *std::ranges::min_element(time_) / valid;

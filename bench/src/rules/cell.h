@@ -1,3 +1,7 @@
+// Cells and their results. A cell is a combination of operation, size, algorithm, synchronizer, timing scheme and
+// arrival pattern that a run measures. Rank 0 judges each sample of a cell (valid or why not), collects the valid
+// samples in a CellRecord, and summarizes them in a CellResult. Samples come in blocks: a cell is measured in several
+// blocks at different times of the run.
 #pragma once
 
 #include "rules/metric.h"
@@ -11,177 +15,181 @@
 
 namespace bench {
 
-/// Why a sample counts or not. Only the synchronization decides; the duration of the operation matters only if the
-/// synchronizer was asked to check it.
+/// The judgment of a sample. It depends on the starts only. The duration of the operation matters only for `overrun`,
+/// i.e. if the synchronizer defines an end of the sample.
 enum class Verdict {
-    valid,
-    late_flag,  // starts failed, on more ranks than may, and the synchronizer itself reported one of them
-    late_entry, // ranks entered the operation too long after their starts, though their flags were 1
-    warmup,     // not judged: not meant to count
-    overrun,    // all started in time, but some rank left the operation after the sample's end
+    valid,      // counts
+    late_flag,  // too many ranks started late, and the synchronizer reported at least one of them by a flag of 0
+    late_entry, // too many ranks entered the operation late, although all flags are 1
+    warmup,     // discarded without a judgment
+    overrun,    // enough ranks started in time, but a rank left the operation after the sample's end
 };
 
-/// The name that files use.
+/// The name of a verdict in files.
 std::string to_string(Verdict verdict);
-/// The names of all, in order.
+/// The names of all verdicts, in the order of the enumeration.
 const std::vector<std::string> &verdict_names();
 
-/// In place of a limit of time: flags alone decide.
+/// Value of option --late with which only the flags decide that a start failed.
 constexpr const char *late_flags = "flags";
 
-/// Which starts fail, and how many may. A rank's start is the deadline and its delay.
+/// Limits for starts. A rank's planned start is the deadline (the common start) plus the rank's delay. A rank's start
+/// fails if it is late, or if its flag is 0; the flag is the synchronizer's own report, 1 for a start in time.
 struct StartLimits {
-    double late = 0.0; // seconds after its start from which a rank is late; infinite: its flag alone decides
-    bool flags_count =
-        true; // a flag of 0 fails, however late the rank; else only that of a rank that does not know its clock
-    double late_ranks = 0.0; // share of the ranks whose starts may fail
+    double late = 0.0; // a rank is late if it enters the operation more than this after its planned start, s
+    // True: every flag of 0 fails. False: a flag of 0 fails only if the rank is unsure, i.e. does not know its clock
+    // well enough to know whether it was late.
+    bool flags_count = true;
+    double late_ranks = 0.0; // share of the ranks whose starts may fail in a valid sample
 
-    /// The number of ranks that it comes to.
-    std::size_t late_of(std::size_t ranks) const;
+    /// The number of ranks, of `ranks`, whose starts may fail in a valid sample.
+    std::size_t max_failed(std::size_t ranks) const;
 };
 
-/// A sample without a deadline is judged by its flags alone.
+/// Judges a sample. If the sample has no deadline, only the flags count.
 Verdict judge(const Sample &sample, const StartLimits &limits);
 
-/// The name for the MPI library's own choice of an algorithm.
+/// Name of the algorithm that the MPI library chooses by default.
 constexpr const char *default_algorithm = "default";
 
-/// One combination of everything that varies within a launch, to be measured. Components by their texts.
+/// A combination to measure. Components (operation, synchronizer, ...) are represented by their texts.
 struct Cell {
     std::string operation;
-    std::uint64_t size = 0; // bytes; 0 if the operation has no size
-    std::string datatype;   // what the bytes are, and what is done with them, e.g. "MPI_DOUBLE MPI_SUM"
-    std::string synchronizer;
-    std::string timing = "per_call";
-    std::string pattern = "none";
-    double delay = 0.0;                                // seconds, the largest of the pattern, as asked for
-    std::string algorithm = default_algorithm;         // of the MPI library, for the operation
-    std::string barrier_algorithm = default_algorithm; // of the MPI library, for the MPI_Barrier of the synchronizer
-    std::string size_meaning{};                        // what the bytes of the size are: "of the message"
-    double computation = 0.0;                          // seconds that a call computes beside the operation, as planned
-    std::string pure_operation{};                      // the same without computation
+    std::uint64_t size = 0;                            // bytes; 0 if the operation has no size
+    std::string datatype;                              // MPI datatype and operator, e.g. "MPI_DOUBLE MPI_SUM"
+    std::string synchronizer;                          // brings the ranks to the start of a sample
+    std::string timing = "per_call";                   // timing scheme: which calls a sample encloses
+    std::string pattern = "none";                      // arrival pattern
+    double delay = 0.0;                                // planned largest delay of the arrival pattern, s
+    std::string algorithm = default_algorithm;         // MPI library's algorithm for the operation
+    std::string barrier_algorithm = default_algorithm; // MPI library's algorithm for the synchronizer's MPI_Barrier
+    std::string size_meaning{};                        // the object that has the size: "of the message"
+    double computation = 0.0;                          // planned computation during a call of the operation, s
+    std::string pure_operation{};                      // text of the operation without computation
 };
 
-/// "reduce", or "reduce[binary]" where the algorithm is not the default.
+/// The operation, with its algorithm unless that is the default: "reduce", "reduce[binary]".
 std::string describe_operation(const Cell &cell);
 
-/// "harmonize", or "mpi_barrier[linear]" where the algorithm is not the default.
+/// The synchronizer, with its barrier's algorithm unless that is the default: "harmonize", "mpi_barrier[linear]".
 std::string describe_synchronizer(const Cell &cell);
 
-/// "harmonize, batch(calls=100)": the synchronizer, and the timing scheme unless it is a single call.
+/// The synchronizer, with the timing scheme unless it times single calls: "harmonize, batch(calls=100)".
 std::string describe_start(const Cell &cell);
 
-/// "bcast of 8 bytes after harmonize, one_late by 50 us"
+/// The cell in messages: "bcast of 8 bytes after harmonize, one_late by 50 us".
 std::string describe_cell(const Cell &cell);
 
-/// Whether the two differ only in the planned arrival of ranks, if at all.
+/// True if the cells agree in all but the arrival pattern and its delay.
 bool same_but_for_arrival(const Cell &a, const Cell &b);
 
-/// Whether the two differ only in the computation during the operation, if at all.
+/// True if the cells agree in all but the computation during the operation.
 bool same_but_for_computation(const Cell &a, const Cell &b);
 
 enum class CellStatus {
     ok,
-    incomplete, // less than the stopping rule asks for
-    failed,     // no valid sample at all
-    wrong,      // a call left a wrong result
+    incomplete, // the stopping rule is not satisfied
+    failed,     // no valid sample
+    wrong,      // a call returned a wrong result
 };
+/// The name of a status in files.
 std::string to_string(CellStatus status);
-/// The names of all, in order.
+/// The names of all statuses, in the order of the enumeration.
 const std::vector<std::string> &cell_status_names();
 
-/// The cost of a delay, compared with the cell without (Niethammer 2016, section IV). NaN if there is no delay or no
-/// cell to compare with. Times are from the first entry to the last exit; t0: without delay, t: with it, delta: the
-/// largest delay achieved.
+/// The overlap of a planned delay with the operation, from a comparison with the cell without delay (Niethammer 2016,
+/// section IV). t: time from the first entry to the last exit; t0: the same without delay; delta: the largest delay
+/// that the ranks achieved. NaN if the cell has no delay or nothing to compare with.
 struct Overlap {
     double benefit; // (t0 + delta - t) / t, Eq. 5
-    double share;   // (t0 + delta - t) / min(t0, delta): 1 where the shorter of the two is hidden completely
+    double share;   // (t0 + delta - t) / min(t0, delta): 1 if the shorter of the two is hidden completely
 };
 
-/// Overlap of a nonblocking operation and computation, compared with the cell without computation. t_pure: time of a
-/// call without, t: with, c: in computation. NaN if there is no computation.
+/// The overlap of a nonblocking operation with computation, from a comparison with the cell without computation. t:
+/// time of a call; t_pure: the same without computation; c: time in computation. NaN if the cell has no computation.
 struct ComputationOverlap {
     double osu;    // max(0, 1 - (t - c) / t_pure), of means over samples and ranks; OSU micro-benchmarks, osu_i*
-    double imb;    // (t_pure + c - t) / min(t_pure, c) within 0 and 1, of the same; IMB-NBC
-    double window; // the same fraction of medians of the time from the common start to the last exit, as it is
+    double imb;    // (t_pure + c - t) / min(t_pure, c) of the same means, clamped to 0 to 1; IMB-NBC
+    double window; // (t_pure + c - t) / min(t_pure, c) of median makespans, not clamped
 };
 
+/// The result of a cell. "Round trip" is the time that NeighborRoundTrip reads before and after each block.
 struct CellResult {
-    std::size_t index;
+    std::size_t index; // of the cell, in the order of the command line
     Cell cell;
     CellStatus status;
-    long requested;
-    long valid;
-    long late_flag;               // rejected, see Verdict
-    long late_entry;              // rejected, see Verdict
-    long overrun;                 // rejected, see Verdict
-    long discarded;               // warm-up
+    long requested;               // valid samples that a complete cell needs
+    long valid;                   // valid samples
+    long late_flag;               // samples with this verdict
+    long late_entry;              // samples with this verdict
+    long overrun;                 // samples with this verdict
+    long discarded;               // warm-up samples
     long unsettled;               // blocks whose warm-up reached its maximum before calls were stationary
-    long blocks;                  // measured
-    double round_trip_low = NAN;  // seconds, smallest round trip between neighbors around blocks; NaN without one
-    double round_trip_high = NAN; // largest
-    double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
-    double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
-    long calls;                   // of the operation per sample
-    bool has_deadline;            // whether the synchronizer has
-    double error_bound;           // seconds, largest over ranks and blocks
-    double expected_error;        // the same for one standard deviation
-    double lateness;              // seconds, largest over ranks and valid samples; NaN without a deadline
-    double slack;                 // seconds, median over valid samples; NaN if the synchronizer has none
-    double wall_time;             // seconds spent on the cell, warm-up and rejected samples included
-    double mean_of_means;         // seconds in the operation: mean over ranks of the mean over valid samples
-    double max_of_means;          // largest over ranks of the same
-    double min_of_means;          // smallest
-    std::vector<Summary> metrics; // over valid samples, in the order of all_metrics()
+    long blocks;                  // measured blocks
+    double round_trip_low = NAN;  // smallest round trip around the cell's blocks, s; NaN without one
+    double round_trip_high = NAN; // largest round trip around the cell's blocks, s; NaN without one
+    double slope;           // relative rise of latency_avg within a block, median over blocks; NaN: blocks too short
+    double slope_by_chance; // slope that steady blocks exceed in one of 1000 cells; NaN: too few blocks
+    long calls;             // calls of the operation per sample
+    bool has_deadline;      // the synchronizer has a common start time
+    double error_bound;     // error bound of the global clock, s, largest over ranks and blocks
+    double expected_error;  // standard deviation of the global clock's error, s, largest over ranks and blocks
+    double lateness;        // largest lateness over ranks and valid samples, s; NaN without a deadline
+    double slack;           // median over valid samples, s; NaN if the synchronizer has none
+    double wall_time;       // time spent on the cell, s, including warm-up and rejected samples
+    double mean_of_means;   // time in the operation, s: mean over ranks of the mean over valid samples
+    double max_of_means;    // largest over ranks of the mean over valid samples, s
+    double min_of_means;    // smallest over ranks of the mean over valid samples, s
+    std::vector<Summary> metrics; // of the valid samples, in the order of all_metrics()
     Overlap overlap_median;       // from medians
-    Overlap overlap_min;          // from minima, as the paper does
-    double computed;              // seconds of computation per call, mean over valid samples and ranks
-    double uncomputed;            // seconds, median of makespan less the longest computation of a rank
+    Overlap overlap_min;          // from minima, like the paper
+    double computed;              // computation per call, s, mean over valid samples and ranks
+    double uncomputed;            // median of the makespan minus the longest computation of a rank, s
     ComputationOverlap computation_overlap;
-    std::string advice; // of the synchronizer, where samples are rejected
+    std::string advice; // the synchronizer's advice if samples were rejected
     long validated;     // calls whose results were checked
-    long wrong;         // of these
-    std::string error;  // of the first wrong one: "rank 1: element 3 is 5 instead of 6"
+    long wrong;         // checked calls with a wrong result
+    std::string error;  // the first wrong result: "rank 1: element 3 is 5 instead of 6"
 
     long rejected() const { return late_flag + late_entry + overrun; }
-    /// Of the attempts.
+    /// Rejected samples per valid or rejected sample; warm-up does not count.
     double rejected_share() const { return static_cast<double>(rejected()) / static_cast<double>(valid + rejected()); }
     const Summary &metric(const std::string &name) const;
 };
 
-/// Fills in the cost of the delay of `result`, compared with `undelayed`.
+/// Sets the overlap of delay and operation of `result`, from a comparison with the cell without delay.
 void compare_with_undelayed(CellResult &result, const CellResult &undelayed);
 
-/// Fills in the overlap of computation and operation, compared with `pure` without.
+/// Sets the overlap of computation and operation of `result`, from a comparison with the cell without computation.
 void compare_with_pure(CellResult &result, const CellResult &pure);
 
-/// For a cell that is not ok: "3 of 10 samples valid", or what is wrong with its results.
+/// Describes the deficiency of a cell that is not ok: "3 of 10 samples valid", or its wrong results.
 std::string describe_shortfall(const CellResult &result);
 
-/// Collects the batches of one cell.
+/// Collects the samples of a cell. Rank 0 only.
 class CellRecord {
 public:
     CellRecord(std::size_t index, Cell cell);
 
-    /// Adds the valid samples and counts the others. `verdicts` has one entry per sample of the batch.
+    /// Adds the valid samples of a batch and counts the others. `verdicts` has an entry per sample.
     void add(const Batch &batch, const std::vector<Verdict> &verdicts);
 
-    /// `error`: of the first wrong one.
+    /// Adds `calls` checked calls, of which `wrong` had a wrong result. `error` describes the first of these.
     void add_validation(long calls, long wrong, const std::string &error);
     void add_time(double seconds) { result_.wall_time += seconds; }
-    /// `settled`: calls had become stationary, if the rule checks that.
+    /// `settled`: calls were stationary at the end of the warm-up, or the warm-up rule does not check that.
     void end_warmup(bool settled) { result_.unsettled += settled ? 0 : 1; }
-    /// Round trips between neighbors before and after a block, seconds; NaN if it was not measured.
+    /// Adds the round trips before and after a block, s; NaN if not measured.
     void add_round_trips(double before, double after) {
         for (const double reading : {before, after}) { // fmin and fmax ignore NaN
             result_.round_trip_low = std::fmin(result_.round_trip_low, reading);
             result_.round_trip_high = std::fmax(result_.round_trip_high, reading);
         }
     }
-    /// `starved`: it gave up before it had its samples.
+    /// `starved`: the block had used up its attempts before it had its valid samples.
     void end_block(bool starved);
 
-    /// Attempts so far, valid or not, warm-up included.
+    /// The number of samples so far: valid, rejected and warm-up.
     long recorded() const { return result_.valid + result_.rejected() + result_.discarded; }
     CellProgress progress() const;
 
@@ -189,34 +197,34 @@ public:
 
 private:
     CellResult result_{};
-    std::vector<long> blocks_ = {0}; // valid samples of each, the last one under way
-    bool starved_ = false;
-    std::vector<std::vector<double>> values_; // per metric
-    std::vector<double> steps_;               // of these
-    std::vector<double> slack_;
-    std::vector<double> uncomputed_; // per valid sample
-    std::vector<double> time_;       // per timed rank, sum over valid samples of the time in the operation per call
+    std::vector<long> blocks_ = {0};          // valid samples of each block; the last block is not finished
+    bool starved_ = false;                    // the last finished block
+    std::vector<std::vector<double>> values_; // s, [metric][valid sample]
+    std::vector<double> steps_;               // grid of each metric's values, s, see median_interval
+    std::vector<double> slack_;               // s, per valid sample, if the synchronizer has a slack
+    std::vector<double> uncomputed_;          // makespan minus the longest computation, s, per valid sample
+    std::vector<double> time_; // time in the operation per call, s, summed over valid samples, per timed rank
 };
 
-/// The samples of a batch and their place in the launch.
+/// The samples of a batch, with the cell and block that they belong to.
 struct BatchReport {
-    std::size_t cell;
-    std::size_t block;  // position in the order of the launch
-    long first_attempt; // of the batch, within its cell, from 0, warm-up included
+    std::size_t cell;   // index of the cell
+    std::size_t block;  // index of the block in this launch
+    long first_attempt; // index of the batch's first sample in its cell, from 0, including warm-up
     const Batch &batch;
     const std::vector<Verdict> &verdicts; // per sample
-    double round_trip;                    // seconds, between neighbors before the block; NaN if not measured
+    double round_trip;                    // round trip before the block, s; NaN if not measured
 };
 
-/// Hears of a launch as it goes, at rank 0.
+/// Receives the results of a launch while it runs. Called on rank 0 only.
 class LaunchListener {
 public:
     virtual ~LaunchListener() = default;
 
-    /// After each batch.
+    /// Called after each batch.
     virtual void samples(const BatchReport &) {}
 
-    /// When a cell is complete.
+    /// Called when a cell is complete.
     virtual void cell(const CellResult &) {}
 };
 

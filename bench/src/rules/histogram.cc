@@ -7,15 +7,15 @@
 namespace bench {
 namespace {
 
-// Fraction of a bin. Bins and clock steps are often both a nanosecond, so values fall on edges, and rounding must not
-// move them off.
+// Fraction of a bin by which values are moved up. Bins and clock steps are often both 1 ns, so values lie on the edges
+// of bins, and a rounding error must not put them into the bin below.
 constexpr double rounding = 1e-6;
 
 } // namespace
 
-Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width) {
+Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double min_width) {
     const double low = sorted.front();
-    const double high = std::max(quantile_of_sorted(sorted, quantile), low + least_width * static_cast<double>(bins));
+    const double high = std::max(quantile_of_sorted(sorted, quantile), low + min_width * static_cast<double>(bins));
     Histogram histogram{low, high, std::vector<std::size_t>(bins, 0), 0};
     for (const double value : sorted) {
         const double position = (value - low) / histogram.width();

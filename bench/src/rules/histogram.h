@@ -1,3 +1,4 @@
+// Histograms of round-trip times for `downbeat-bench rtt`.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +7,21 @@
 
 namespace bench {
 
-/// Counts in uniform bins from the smallest value up to a quantile; larger values are counted apart, because the tail
-/// of round trips is so long that all others would fall into one bin.
+/// Counts of values in bins of equal width, from the smallest value to a quantile. Larger values have a count of their
+/// own: the tail of round trips is so long that otherwise most values would fall into the first bin.
 struct Histogram {
-    double low;  // of the first bin
-    double high; // of the last bin; the last bin contains it
-    std::vector<std::size_t> counts;
-    std::size_t overflow; // values above `high`
+    double low;                      // lower end of the first bin
+    double high;                     // upper end of the last bin, which includes this value
+    std::vector<std::size_t> counts; // per bin
+    std::size_t overflow;            // values above `high`
 
     double width() const { return (high - low) / static_cast<double>(counts.size()); }
     /// The left edges of the bins.
     std::vector<double> edges() const;
 };
 
-/// Values are sorted and not empty. `least_width`: the least width of a bin, for values that are all equal.
-Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width);
+/// Counts sorted values; there must be at least one. `quantile` (0 to 1) gives the end of the last bin. `min_width`:
+/// smallest width of a bin, which applies if the values are nearly equal.
+Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double min_width);
 
 } // namespace bench

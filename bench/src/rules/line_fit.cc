@@ -14,14 +14,15 @@ namespace {
 
 using Vector = std::vector<double>;
 
-// Few waves make intervals wider, many are faster than what disturbs the line: with four they cover what
-// drift_test.cc says, and are 1.3 times as wide as if the variance were known.
-constexpr std::size_t waves = 4;
+// Number of cosines that estimate the long-run variance. With fewer, intervals are wider; with more, the added cosines
+// are faster than the disturbances and underestimate them. With four, intervals have the coverage that drift_test.cc
+// tests, and are 1.3 times as wide as with a known variance.
+constexpr std::size_t cosines = 4;
 
 // The 97.5 % quantiles of Student's distribution for 2, 3 and 4 degrees of freedom.
 constexpr std::array<double, 3> student = {4.302653, 3.182446, 2.776445};
 
-/// Weights whose mean is 1, so that equal ones count points.
+/// Scales weights to a mean of 1; without weights, all are 1.
 Vector normalized(std::span<const double> weights, std::size_t count) {
     Vector result(count, 1.0);
     if (!weights.empty()) {
@@ -40,7 +41,8 @@ double mean(std::span<const double> values, const Vector &weights) {
 
 double product(const Vector &a, const Vector &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-/// Less their mean, each times the root of its weight: then all are equally exact.
+/// Subtracts the weighted mean and multiplies each value by the square root of its weight, so that all values have the
+/// same variance.
 Vector around_mean(std::span<const double> values, const Vector &weights) {
     Vector result(values.begin(), values.end());
     const double middle = mean(values, weights);
@@ -50,13 +52,14 @@ Vector around_mean(std::span<const double> values, const Vector &weights) {
     return result;
 }
 
-/// Makes `vector` orthogonal to orthonormal ones, and 1 long. Twice, since once leaves rounding errors in it.
-void orthonormalize(Vector &vector, const std::vector<Vector> &others) {
+/// Makes `vector` orthogonal to the vectors of an orthonormal `basis`, with length 1 (Gram-Schmidt). Two passes,
+/// because rounding errors remain after one.
+void orthonormalize(Vector &vector, const std::vector<Vector> &basis) {
     for (int pass = 0; pass < 2; ++pass) {
-        for (const Vector &other : others) {
-            const double component = product(vector, other);
+        for (const Vector &base : basis) {
+            const double component = product(vector, base);
             for (std::size_t i = 0; i < vector.size(); ++i) {
-                vector[i] -= component * other[i];
+                vector[i] -= component * base[i];
             }
         }
     }
@@ -80,21 +83,21 @@ double LineError::at(double x) const { return unit * std::hypot(1.0 / std::sqrt(
 
 LineError line_error(std::span<const double> x, std::span<const double> y, std::span<const double> weights) {
     const std::size_t count = x.size();
-    const std::size_t degrees = std::min(waves, count - 2);
+    const std::size_t degrees = std::min(cosines, count - 2); // of freedom
     const Vector normal = normalized(weights, count);
     const Vector times = around_mean(x, normal);
-    const Vector values = around_mean(y, normal); // near zero, sums keep their digits
+    const Vector values = around_mean(y, normal);
     Vector constant(count);
     std::ranges::transform(normal, constant.begin(), [](double weight) { return std::sqrt(weight); });
     std::vector<Vector> orthonormal = {constant, times};
     orthonormalize(orthonormal[0], {});
     orthonormalize(orthonormal[1], {orthonormal[0]});
     double squares = 0.0;
-    for (std::size_t wave = 0; wave < degrees; ++wave) {
+    for (std::size_t cosine = 0; cosine < degrees; ++cosine) {
         Vector next(count);
         for (std::size_t i = 0; i < count; ++i) {
             const double position = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-            next[i] = constant[i] * std::cos(std::numbers::pi * static_cast<double>(wave + 2) * position);
+            next[i] = constant[i] * std::cos(std::numbers::pi * static_cast<double>(cosine + 2) * position);
         }
         orthonormalize(next, orthonormal);
         squares += std::pow(product(next, values), 2);

@@ -8,7 +8,7 @@
 namespace bench {
 
 Field Metric::field() const {
-    // Of the clock's resolution: all of it for each call, or a share of it for each rank too.
+    // Formula for readers of files: the metric's step is the clock's resolution divided by these numbers.
     const char *const step = traits.bounds > 0 ? "none" : traits.mean_of_ranks ? "per call and timed rank" : "per call";
     Field field{name, "s", meaning};
     field.attributes = {{"clock_bounds", long{traits.bounds}}, {"step", step}, {"label", label}};

@@ -14,26 +14,28 @@ namespace {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-// In smaller blocks the share below the median can take too few values to show anything.
-constexpr std::size_t least_per_block = 4;
+// Smallest mean size of blocks that are compared. In smaller blocks, the share of values below the median takes too few
+// values.
+constexpr std::size_t min_per_block = 4;
 
-// The largest error of an interpolated median, in steps, if values differ only by where stamps are within a step: 0.09
-// for one rank, 0.12 for the mean of two, 0.2 for the mean of any number.
-constexpr double left_by_interpolation = 0.2;
+// The largest error of an interpolated median, in steps, if values differ only by the position of stamps within a step:
+// 0.09 for one rank, 0.12 for the mean of two ranks, 0.2 for the mean of any number.
+constexpr double interpolation_error = 0.2;
 
-// This many blocks also show the effect of autocorrelation, if they are independent; with both, intervals are too wide.
+// With this many independent blocks, the variation between blocks includes the effect of autocorrelation. Correcting
+// for autocorrelation as well would make intervals too wide.
 constexpr long enough_blocks = 5;
 
-// Blocks follow each other too closely to be independent if a block begins where the one before ended: squares of the
-// differences are below this share of those of unrelated values.
+// Blocks are not independent if a block begins with values like those at the end of the block before: the mean squared
+// difference is below this share of that of unrelated values.
 constexpr double related_ends = 0.5;
 
 double mean_of(std::span<const double> values) {
     return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
 }
 
-/// Autocorrelation at lag 1 of deviations from a mean, 0 if all are 0. Corrects the bias of few values, -(1 + 3 r) / n
-/// (Marriott and Pope 1954).
+/// The autocorrelation at lag 1 of deviations from a mean; 0 if all deviations are 0. Corrects the bias for few values,
+/// -(1 + 3 r) / n (Marriott and Pope 1954).
 double autocorrelation(std::span<const double> deviations) {
     const double variance = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0);
     const double covariance = std::inner_product(deviations.begin() + 1, deviations.end(), deviations.begin(), 0.0);
@@ -48,13 +50,14 @@ double effective_number(double count, double r1) {
     return std::clamp(count * (1.0 - r) / (1.0 + r), 1.0, count);
 }
 
+/// Confidence interval of a mean from the variation between blocks.
 struct BlockInterval {
-    double half = 0.0; // half of its width
-    long worth = 1;    // number of equal blocks; 1 if blocks cannot be compared
+    double half = 0.0;         // half of its width
+    long effective_blocks = 1; // number of blocks of equal size with the same information; 1: cannot be compared
 };
 
-/// The interval of the mean of `deviations`, from how their sums vary from block to block. The squares of the sizes of
-/// unequal blocks say how many equal ones they are worth (Kish 1965).
+/// The confidence interval of the mean of `deviations`, from the variation of their sums between blocks. The effective
+/// number of unequal blocks is the squared sum of their sizes divided by the sum of squares (Kish 1965).
 BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes blocks, double confidence) {
     const auto count = static_cast<double>(deviations.size());
     std::size_t filled = 0;
@@ -67,15 +70,15 @@ BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes 
         squared_sums += std::pow(std::reduce(begin, begin + size), 2);
         begin += size;
     }
-    const long worth = blocks.empty() ? 1 : std::lround(count * count / squared_sizes);
-    if (worth < 2 || deviations.size() < least_per_block * filled) {
+    const long effective = blocks.empty() ? 1 : std::lround(count * count / squared_sizes);
+    if (effective < 2 || deviations.size() < min_per_block * filled) {
         return {};
     }
-    const double variance = squared_sums * static_cast<double>(worth) / static_cast<double>(worth - 1);
-    return {student_quantile(0.5 + confidence / 2.0, worth - 1) * std::sqrt(variance) / count, worth};
+    const double variance = squared_sums * static_cast<double>(effective) / static_cast<double>(effective - 1);
+    return {student_quantile(0.5 + confidence / 2.0, effective - 1) * std::sqrt(variance) / count, effective};
 }
 
-/// The ranks of values less their mean; equal values share a rank.
+/// The ranks (positions in sorted order) of values, minus the mean rank. Equal values share the mean of their ranks.
 std::vector<double> rank_deviations(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), 0);
@@ -94,8 +97,8 @@ std::vector<double> rank_deviations(std::span<const double> values) {
     return deviations;
 }
 
-/// Whether a block begins near where the one before ended; of deviations from a mean, or of ranks where values may be
-/// outliers (von Neumann 1941, for the ends of blocks alone).
+/// True if blocks begin with values similar to the last value of the block before (the ratio of von Neumann 1941, for
+/// the ends of blocks only). The caller passes rank deviations if values may contain outliers.
 bool follow_closely(std::span<const double> deviations, BlockSizes blocks) {
     double squares = 0.0;
     long ends = 0;
@@ -112,18 +115,22 @@ bool follow_closely(std::span<const double> deviations, BlockSizes blocks) {
     return squares < related_ends * 2.0 * variance * static_cast<double>(ends);
 }
 
-/// How many independent values `values` are worth by the autocorrelation of `deviations`: all of them where blocks show
-/// what autocorrelation does.
-double worth_of(std::span<const double> values, std::span<const double> deviations, BlockSizes blocks,
-                const BlockInterval &by_blocks) {
+/// The effective number of values, from the autocorrelation of `deviations`. It is the number of values if there are
+/// enough independent blocks, whose variation then includes the effect of autocorrelation.
+double effective_values(std::span<const double> values, std::span<const double> deviations, BlockSizes blocks,
+                        const BlockInterval &by_blocks) {
     const auto count = static_cast<double>(values.size());
-    const bool shown = by_blocks.worth >= enough_blocks && !follow_closely(rank_deviations(values), blocks);
-    return shown ? count : effective_number(count, autocorrelation(deviations));
+    const bool independent =
+        by_blocks.effective_blocks >= enough_blocks && !follow_closely(rank_deviations(values), blocks);
+    return independent ? count : effective_number(count, autocorrelation(deviations));
 }
 
-/// The point with `below` of the sorted values below it, each value spread evenly over a step around it.
+/// The point below which `below` of the sorted values lie, if each value is spread evenly over the step around it. In a
+/// gap without values, its middle.
 double spread_value(std::span<const double> sorted, double below, double step) {
     const double little = 1e-9 * static_cast<double>(sorted.size());
+    // The first point with `weight` values below it. Walks over the borders of the values' steps; between two borders
+    // the weight grows linearly, by the number of values whose steps overlap.
     const auto first_with = [&](double weight) {
         double border = sorted.front() - step / 2.0;
         double reached = 0.0;
@@ -146,10 +153,10 @@ double spread_value(std::span<const double> sorted, double below, double step) {
         }
         return border;
     };
-    return std::midpoint(first_with(below - little), first_with(below + little)); // the middle of a gap
+    return std::midpoint(first_with(below - little), first_with(below + little)); // differ only around a gap
 }
 
-/// The value of a rank, from 0.
+/// The value at a (fractional) rank, from 0, interpolated. `step`: see median_interval.
 double value_at(std::span<const double> sorted, double rank, double step) {
     const double last = static_cast<double>(sorted.size()) - 1.0;
     const double within = std::clamp(rank, 0.0, last);
@@ -177,22 +184,23 @@ MedianInterval median_interval(std::span<const double> values, BlockSizes blocks
     std::ranges::sort(sorted);
     const double middle = (count - 1.0) / 2.0; // rank, from 0
     const double median = value_at(sorted, middle, step);
-    std::vector<double> below; // 1/2 below the median, -1/2 above, between within a step of it
+    std::vector<double> below; // 1/2 for a value below the median, -1/2 above; in between within half a step of it
     for (const double value : values) {
         const double distance = median - value;
-        below.push_back(step > 0.0       ? std::clamp(distance / step, -0.5, 0.5)
-                        : distance > 0.0 ? 0.5
-                        : distance < 0.0 ? -0.5
-                                         : 0.0);
+        if (step > 0.0) {
+            below.push_back(std::clamp(distance / step, -0.5, 0.5));
+        } else {
+            below.push_back(0.5 * (static_cast<double>(distance > 0.0) - static_cast<double>(distance < 0.0)));
+        }
     }
     const BlockInterval by_blocks = interval_by_blocks(below, blocks, confidence);
-    const double worth = worth_of(values, rank_deviations(values), blocks, by_blocks);
+    const double effective = effective_values(values, rank_deviations(values), blocks, by_blocks);
     const double z = normal_quantile(0.5 + confidence / 2.0);
-    const double half = std::max(z * 0.5 / std::sqrt(worth), by_blocks.half);
-    const double hidden = left_by_interpolation * step;
-    return {median, value_at(sorted, middle - count * half, step) - hidden,
-            value_at(sorted, middle + count * half, step) + hidden, std::min(std::pow(z * 0.5 / half, 2), count),
-            hidden};
+    const double half = std::max(z * 0.5 / std::sqrt(effective), by_blocks.half);
+    const double step_error = interpolation_error * step;
+    return {median, value_at(sorted, middle - count * half, step) - step_error,
+            value_at(sorted, middle + count * half, step) + step_error, std::min(std::pow(z * 0.5 / half, 2), count),
+            step_error};
 }
 
 MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, double confidence) {
@@ -206,21 +214,23 @@ MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, do
         deviations.push_back(value - mean);
     }
     const BlockInterval by_blocks = interval_by_blocks(deviations, blocks, confidence);
-    const double worth = worth_of(values, deviations, blocks, by_blocks);
-    if (worth < 2.0) {
-        return {mean, no_value, worth};
+    const double effective = effective_values(values, deviations, blocks, by_blocks);
+    if (effective < 2.0) {
+        return {mean, no_value, effective};
     }
-    // The mean follows correlated values, so their deviation is too small, as if there were only `worth` of them.
+    // The sample mean follows correlated values, so deviations from it are too small. Bessel's correction with the
+    // effective number of values compensates for that.
     const double squares = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0);
-    const double deviation = std::sqrt(squares / count * worth / (worth - 1.0));
-    const double t = student_quantile(0.5 + confidence / 2.0, static_cast<long>(worth) - 1);
-    const double half = std::max(t * deviation / std::sqrt(worth), by_blocks.half);
+    const double deviation = std::sqrt(squares / count * effective / (effective - 1.0));
+    const double t = student_quantile(0.5 + confidence / 2.0, static_cast<long>(effective) - 1);
+    const double half = std::max(t * deviation / std::sqrt(effective), by_blocks.half);
     return {mean, half, half > 0.0 ? std::min(std::pow(t * deviation / half, 2), count) : count};
 }
 
 namespace {
 
-// By bisection of the distribution function: the standard library has no quantiles.
+// The quantile p of a distribution between `low` and `high`, by bisection: the standard library has no quantiles.
+// `below` is the distribution function.
 template <typename Distribution> double quantile(double p, double low, double high, Distribution below) {
     while (high - low > 1e-13 * (1.0 + std::abs(low))) {
         const double middle = (low + high) / 2.0;
@@ -229,7 +239,8 @@ template <typename Distribution> double quantile(double p, double low, double hi
     return low;
 }
 
-// Abramowitz and Stegun 1964, 26.7.3 and 26.7.4: finite sums, for whole degrees of freedom.
+// Student's distribution function for an integer number of degrees of freedom, as a finite sum (Abramowitz and Stegun
+// 1964, 26.7.3 and 26.7.4).
 double student_below(double t, long freedom) {
     const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
     const double cosine = std::cos(angle);
@@ -245,8 +256,8 @@ double student_below(double t, long freedom) {
     return 0.5 + within / 2.0;
 }
 
-// The expansion 26.7.5 from the normal quantile: from 200 degrees of freedom on the next term is below 1e-8, up to a
-// confidence of 99 %.
+// Student's quantile from the normal quantile z (Abramowitz and Stegun 1964, expansion 26.7.5). From 200 degrees of
+// freedom on, the first omitted term is below 1e-8 for confidence levels up to 99 %.
 double student_from_normal(double z, double freedom) {
     const double z3 = std::pow(z, 3);
     const double z5 = std::pow(z, 5);
@@ -331,11 +342,11 @@ const std::array<Statistic, 12> &statistics() {
 
 namespace {
 
-constexpr double rounding = 1.0;    // ticks by which a multiple of the step may be off
-constexpr double least_step = 8.0;  // ticks; of shorter steps most numbers are nearly multiples
-constexpr double most_steps = 16.0; // in a difference, so that a step that is slightly off does not add up
-constexpr int smallest_parts = 8;   // steps in the smallest difference, if reading takes that many
-constexpr double on_grid = 0.98;    // share of the differences
+constexpr double rounding = 1.0;       // a difference may deviate from a multiple of the step by this, ticks
+constexpr double min_step = 8.0;       // ticks; nearly all numbers are close to multiples of a shorter step
+constexpr double max_steps = 16.0;     // differences with more steps are not used: the error of the step adds up
+constexpr int max_steps_per_read = 8;  // largest number of steps in the smallest difference
+constexpr double share_on_grid = 0.98; // share of the differences that must be multiples of the step
 
 /// The least squares step of differences that are nearly multiples of `guess`; 0 if they are not.
 double fitted_step(std::span<const double> differences, double guess) {
@@ -349,7 +360,7 @@ double fitted_step(std::span<const double> differences, double guess) {
     const double step = products / squares;
     const auto off = std::ranges::count_if(
         differences, [&](double difference) { return std::abs(std::remainder(difference, step)) > rounding; });
-    return static_cast<double>(off) <= (1.0 - on_grid) * static_cast<double>(differences.size()) ? step : 0.0;
+    return static_cast<double>(off) <= (1.0 - share_on_grid) * static_cast<double>(differences.size()) ? step : 0.0;
 }
 
 } // namespace
@@ -361,9 +372,9 @@ double step_of(std::span<const double> differences) {
         return 0.0;
     }
     std::ranges::sort(sorted);
-    for (int parts = 1; parts <= smallest_parts && sorted.front() / parts >= least_step; ++parts) {
-        const double guess = sorted.front() / parts;
-        const auto end = std::upper_bound(sorted.begin(), sorted.end(), most_steps * guess);
+    for (int steps = 1; steps <= max_steps_per_read && sorted.front() / steps >= min_step; ++steps) {
+        const double guess = sorted.front() / steps;
+        const auto end = std::upper_bound(sorted.begin(), sorted.end(), max_steps * guess);
         if (const double step = fitted_step({sorted.begin(), end}, guess); step > 0.0) {
             return step;
         }
@@ -373,7 +384,9 @@ double step_of(std::span<const double> differences) {
 
 namespace {
 
-constexpr double agreement = 1.25; // well below the factor between two states of a machine
+// Batches agree if they differ by less than this factor. It is well below the ratio of round trips in two states of a
+// machine, e.g. with and without a shared cache.
+constexpr double agreement = 1.25;
 
 } // namespace
 
@@ -385,7 +398,7 @@ double time_round_trips(const RoundTripBatches &trips) {
         const double before = now;
         const bool answered = trips.batch();
         now = trips.clock();
-        if (answered && i > 0) { // in the first one the two meet
+        if (answered && i > 0) { // the first batch includes the wait until both ranks have started
             times.push_back((now - before) / trips.per_batch);
         }
     }

@@ -1,3 +1,5 @@
+// Statistics of samples: medians and means with confidence intervals that hold for autocorrelated samples and for
+// samples in blocks, quantiles, the step of a clock, and times of round trips.
 #pragma once
 
 #include <array>
@@ -11,63 +13,67 @@
 
 namespace bench {
 
-/// How many values each block has, in the order in which they were measured; the sum is the number of values. Blocks
-/// are measured at different times: a temporary disturbance shifts whole blocks.
+/// The number of values in each block, in the order of measurement; the sum is the number of values. Blocks are
+/// measured at different times, so a temporary disturbance shifts all values of a block.
 using BlockSizes = std::span<const long>;
 
-/// A single block, cut into equal parts (batch means, Schmeiser 1982): `count` values, 10 parts.
+/// The sizes of 10 equal blocks of `count` consecutive values (batch means, Schmeiser 1982).
 std::vector<long> equal_parts(std::size_t count);
 
-/// An interval for the median.
+/// Confidence interval of a median.
 struct MedianInterval {
     double median;
     double low;
     double high;
-    double effective; // so many independent values would give an interval as wide
-    double hidden;    // the part of either half of the interval that more values do not remove
+    double effective; // number of independent values that would give an interval of this width
+    double
+        step_error; // share of each half of the interval that is due to the clock's step; more values do not reduce it
 };
 
-/// Between interpolated order statistics (Hettmansperger and Sheather 1986): no distribution is assumed, and outliers
-/// count like other values. Their distance from the middle is the uncertainty of the share of values below the median:
-/// - how much it varies from block to block, by Student's distribution, but no less than for independent values;
-/// - with fewer than 5 blocks, no less than for the effective number of values by the autocorrelation of their ranks
-///   (outliers would hide that of the values).
-/// Values that a clock read in steps are on a grid of `step` (0: none); each stands for all within half a step of it
-/// (the median of grouped data, Yule and Kendall 1950), and the interval is wider by what error that leaves.
-/// `confidence` 0 to 1. NaN, and 0 for `effective`, if there are no values; with few values the interval is their whole
-/// range, at a lower confidence. The interval of a single block ignores differences between blocks.
+/// Computes the median and its confidence interval between interpolated order statistics (Hettmansperger and Sheather
+/// 1986). It assumes no distribution, and outliers count like other values. The distance of the order statistics from
+/// the middle is the uncertainty of the share of values below the median:
+/// - its variation from block to block, by Student's distribution, but at least the variation for independent values;
+/// - with fewer than 5 blocks, at least the variation for the effective number of values, from the autocorrelation of
+/// the
+///   ranks of the values (outliers would hide the autocorrelation of the values themselves).
+/// `step`: values are multiples of the step of a clock (0: no step). Each value then represents the interval of half a
+/// step around it (median of grouped data, Yule and Kendall 1950), and the confidence interval includes `step_error`.
+/// `confidence`: 0 to 1. Without values, all is NaN and `effective` 0. With few values the interval is the range of the
+/// values and has a lower confidence. With a single block, differences between blocks are ignored.
 MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence, double step = 0.0);
 
-/// An interval for the mean.
+/// Confidence interval of a mean.
 struct MeanInterval {
     double mean;
-    double half;      // half of the interval's width; NaN if the values are worth no more than one
+    double half;      // half of the interval's width; NaN with fewer than two effective values
     double effective; // see MedianInterval
 };
 
-/// As above, of values in place of shares. NaN, NaN, 0 if there are none.
+/// Computes the mean and its confidence interval from the variation of block means and the autocorrelation of values,
+/// like median_interval. Without values: NaN, NaN, 0.
 MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, double confidence);
 
 /// The quantile of the standard normal distribution.
 double normal_quantile(double p);
 
-/// The quantile of Student's distribution with so many degrees of freedom, 1 at least; `p` 0.5 or more.
+/// The quantile of Student's distribution with `freedom` degrees of freedom (at least 1), for p >= 0.5.
 double student_quantile(double p, long freedom);
 
 /// The quantile `p` (0 to 1) of sorted values by linear interpolation between closest ranks (definition 7 of Hyndman
-/// and Fan 1996, the default of NumPy and R). NaN if there are none.
+/// and Fan 1996, the default of NumPy and R). NaN without values.
 double quantile_of_sorted(std::span<const double> sorted, double p);
 
 /// The median of the values that are not NaN; NaN if there are none.
 double known_median(std::vector<double> values);
 
-/// NaN throughout where there was no value.
+/// Statistics of values; all are NaN without values. A number such as p5 is a percentile.
 struct Summary {
     double mean;
     double median;
-    double median_low; // 95 % confidence interval of the median, see median_interval
-    double median_high;
-    double effective; // see MedianInterval
+    double median_low;  // lower end of the 95 % confidence interval of the median
+    double median_high; // upper end
+    double effective;   // see MedianInterval
     double min;
     double max;
     double p5;
@@ -77,42 +83,44 @@ struct Summary {
     double p99;
 };
 
-/// `values` in the order in which they were measured; without `blocks` in one. `step`: see median_interval.
+/// Summarizes values in the order of measurement. Without `blocks`, they form a single block. `step`: see
+/// median_interval.
 Summary summarize(std::vector<double> values, BlockSizes blocks = {}, double step = 0.0);
 
-/// The fields of a summary by the names that files use.
+/// A member of Summary.
 struct Statistic {
-    std::string name;
+    std::string name; // in files
     double Summary::*value;
-    bool has_unit; // that of the values
+    bool has_unit; // true: has the unit of the values; false: a pure number
 };
 const std::array<Statistic, 12> &statistics();
 
-/// The step in which a counter advances, by differences of its readings, in ticks: a processor's counter may rise by
-/// tens of ticks at a time, give or take one. 1 where any number of ticks may pass, 0 where none ever did.
+/// Estimates the step in which a counter advances, in ticks, from differences of its readings. A processor's counter
+/// may advance by tens of ticks at a time, plus or minus one. Returns 1 if the differences have no common step, 0 if
+/// all are 0.
 double step_of(std::span<const double> differences);
 
-/// A random permutation, the same on all machines for the same engine: std::shuffle and the standard distributions
-/// differ between standard libraries, the engine does not. The bias of the remainder is below 2^-40 for any number of
-/// items that fits a run.
+/// Shuffles items. The result is the same on all machines for the same engine; std::shuffle and the standard
+/// distributions differ between standard libraries. The modulo bias is below 2^-40 for the numbers of items in a run.
 template <typename Item> void shuffle(std::vector<Item> &items, std::mt19937_64 &random) {
-    for (std::size_t left = items.size(); left > 1; --left) {
-        std::swap(items[left - 1], items[random() % left]);
+    for (std::size_t remaining = items.size(); remaining > 1; --remaining) {
+        std::swap(items[remaining - 1], items[random() % remaining]);
     }
 }
 
-/// Round trips are timed in batches: long compared to reading the clock, short compared to what disturbs them.
+/// A measurement of round trips in batches. A batch is long compared to reading the clock and short compared to
+/// interruptions.
 struct RoundTripBatches {
-    int batches;
-    int per_batch;
-    double longest;                // s, of a reading; the batch in which it is over is the last
-    std::function<bool()> batch;   // makes the trips of one; false: the partner did not answer
-    std::function<double()> clock; // s
+    int batches;                   // number of batches that are measured, after one to warm up
+    int per_batch;                 // round trips of a batch
+    double longest;                // no batch begins later than this after the start of the measurement, s
+    std::function<bool()> batch;   // makes the round trips of a batch; false: the partner did not answer
+    std::function<double()> clock; // reads a clock, s
 };
 
-/// The time of a round trip, s: the lower quartile over batches. NaN if it was disturbed: less than a quarter of the
-/// batches agree with the fastest one. Asker or partner without a processor lengthens some batches, each by another
-/// time, or ends the reading early.
+/// Measures the time of a round trip, s: the lower quartile over batches. Returns NaN if the measurement was disturbed,
+/// i.e. less than a quarter of the batches agree with the fastest batch. That happens when a rank of the pair lost its
+/// processor: some batches are longer, or the measurement ends early.
 double time_round_trips(const RoundTripBatches &trips);
 
 } // namespace bench

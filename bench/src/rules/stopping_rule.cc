@@ -11,14 +11,14 @@
 namespace bench {
 namespace {
 
-// A rule that checks often stops where the interval happens to be too narrow. With checks at 10 blocks, and whenever
-// there are half as many again, 95 % intervals hold the median in 93 to 97 % (make bench-statistics); with one after
-// every block in 91 %; with one after the first block in 20 % where blocks deviate by 5 %. Under bursts they hold it in
-// 57 %; batch means of merged blocks, or the autocorrelation of blocks, make that 67 % for more than twice the samples.
-// 20 samples are the smallest block in which most of the time goes into samples, as 10 are discarded before it.
+// The rule checks the interval after 10 blocks, and then whenever the number of blocks has grown by half. Each check is
+// a chance to stop at an interval that is too narrow by chance, so frequent checks reduce the coverage. Coverage of 95
+// % intervals (make bench-statistics): 93 to 97 % with these checks, 91 % with a check after every block, 20 % with a
+// check after the first block if blocks deviate by 5 %. During bursts of disturbances it is 57 %; batch means of merged
+// blocks, or the autocorrelation of blocks, would raise that to 67 %, with more than twice the samples.
 constexpr long first_check = 10; // blocks
 
-/// The first check at this many blocks or more.
+/// The number of blocks at the next check, at least `blocks`.
 long check_from(long blocks) {
     long checked = first_check;
     while (checked < blocks) {
@@ -27,12 +27,13 @@ long check_from(long blocks) {
     return checked;
 }
 
+/// Stops when the confidence interval of a metric's median is narrow enough, or at a maximum number of samples.
 class Precision : public StoppingRule {
 public:
     explicit Precision(const Component &component)
-        : width_(component.real("width")), confidence_(component.real("confidence")), least_(component.whole("min")),
-          most_(component.whole("max")), block_(component.whole("block")) {
-        if (most_ < least_) {
+        : width_(component.real("width")), confidence_(component.real("confidence")), min_(component.whole("min")),
+          max_(component.whole("max")), block_(component.whole("block")) {
+        if (max_ < min_) {
             throw Error::usage(fmt::format("stopping rule cannot be '{}': max is less than min", component.text()));
         }
         const auto &metrics = all_metrics();
@@ -40,44 +41,46 @@ public:
     }
 
     long next_block(const CellProgress &progress) const override {
-        const bool over = progress.starved || progress.valid >= most_ ||
+        const bool over = progress.starved || progress.valid >= max_ ||
                           (check_from(progress.blocks) == progress.blocks && satisfied(progress));
-        return over ? 0 : std::min(samples_per_block(), most_ - progress.valid);
+        return over ? 0 : std::min(samples_per_block(), max_ - progress.valid);
     }
 
     long blocks_left(const CellProgress &progress) const override {
-        const long all = (most_ - progress.valid + samples_per_block() - 1) / samples_per_block();
-        return std::min(check_from(progress.blocks + 1) - progress.blocks, all);
+        const long until_max = (max_ - progress.valid + samples_per_block() - 1) / samples_per_block();
+        return std::min(check_from(progress.blocks + 1) - progress.blocks, until_max);
     }
 
     bool satisfied(const CellProgress &progress) const override {
-        if (progress.valid < least_ || progress.blocks < first_check) {
+        if (progress.valid < min_ || progress.blocks < first_check) {
             return false;
         }
         const std::vector<double> &values = progress.values[metric_];
         const double step = progress.steps.empty() ? 0.0 : progress.steps[metric_];
         const MedianInterval interval = median_interval(values, progress.block_sizes, confidence_, step);
-        return interval.high - interval.low - 2.0 * interval.hidden <= width_ * interval.median;
+        // More samples would not reduce step_error, so it does not count.
+        return interval.high - interval.low - 2.0 * interval.step_error <= width_ * interval.median;
     }
 
     bool open_ended() const override { return true; }
-    long least() const override { return least_; }
+    long min_samples() const override { return min_; }
 
 private:
-    long samples_per_block() const { return std::max(block_, (least_ + first_check - 1) / first_check); }
+    long samples_per_block() const { return std::max(block_, (min_ + first_check - 1) / first_check); }
 
-    double width_;
-    double confidence_;
-    long least_;
-    long most_;
-    long block_;
-    std::size_t metric_;
+    double width_;       // of the interval, relative to the median
+    double confidence_;  // of the interval
+    long min_;           // valid samples
+    long max_;           // valid samples
+    long block_;         // smallest number of valid samples per block
+    std::size_t metric_; // index in all_metrics()
 };
 
 } // namespace
 
-// The default width is the margin within which `downbeat compare` calls a ratio equivalent: with a median that is known
-// less precisely, noise within a launch could hide such a difference. 200 samples are the first check of blocks of 20.
+// The default width is the margin within which `downbeat compare` calls a ratio equivalent: a wider interval could hide
+// such a difference. The default block of 20 samples is the smallest in which most of the time goes into samples, as 10
+// calls are discarded before a block; 10 blocks of 20 give the default minimum of 200.
 StoppingRuleInfo stopping_rules::precision() {
     return {{"precision",
              "until the confidence interval of the median is narrow enough, after at least 10 blocks",
@@ -94,35 +97,36 @@ StoppingRuleInfo stopping_rules::precision() {
 
 namespace {
 
-// The first block sets the pace of the others: few samples, because one may take a large part of the budget, but enough
-// that a single slow one does not count much.
-constexpr long first_block = 10; // samples
+// Samples of the first block, from which the rule learns the time of a sample. Few, because a sample may take a large
+// share of the budget, but enough that a single slow sample has little effect.
+constexpr long first_block = 10;
 
+/// Measures for a time.
 class Budget : public StoppingRule {
 public:
-    Budget(double seconds, long most) : seconds_(seconds), most_(most) {}
+    Budget(double seconds, long max) : seconds_(seconds), max_(max) {}
 
     long next_block(const CellProgress &progress) const override {
-        const double left = seconds_ - progress.seconds;
-        const long missing = most_ - progress.valid;
+        const double seconds_left = seconds_ - progress.seconds;
+        const long missing = max_ - progress.valid;
         if (progress.blocks == 0) {
             return std::min(first_block, missing);
         }
-        if (left <= 0.0 || missing <= 0) {
+        if (seconds_left <= 0.0 || missing <= 0) {
             return 0;
         }
         if (progress.valid == 0) {
             return first_block;
         }
-        const double pace = progress.seconds / static_cast<double>(progress.valid);
-        const double share = std::min(left, seconds_ / static_cast<double>(blocks_per_cell));
-        return std::clamp(static_cast<long>(std::min(share / pace, 1e9)), 1L, missing);
+        const double per_sample = progress.seconds / static_cast<double>(progress.valid);
+        const double block = std::min(seconds_left, seconds_ / static_cast<double>(blocks_per_cell)); // s
+        return std::clamp(static_cast<long>(std::min(block / per_sample, 1e9)), 1L, missing);
     }
-    bool satisfied(const CellProgress &progress) const override { return progress.valid >= least(); }
+    bool satisfied(const CellProgress &progress) const override { return progress.valid >= min_samples(); }
 
 private:
-    double seconds_;
-    long most_;
+    double seconds_; // time per cell
+    long max_;       // valid samples
 };
 
 } // namespace
@@ -140,19 +144,20 @@ StoppingRuleInfo stopping_rules::budget() {
 
 namespace {
 
+/// Measures a fixed number of valid samples.
 class Fixed : public StoppingRule {
 public:
     explicit Fixed(long samples) : samples_(samples), blocks_(std::min(blocks_per_cell, samples)) {}
 
     long next_block(const CellProgress &progress) const override {
-        if (progress.blocks >= blocks_) { // makes up for blocks that gave up, later, when the machine may be calmer
+        if (progress.blocks >= blocks_) { // further blocks for the samples that earlier blocks could not get
             return progress.valid > 0 && progress.blocks < 2 * blocks_ ? samples_ - progress.valid : 0;
         }
         return samples_ / blocks_ + (progress.blocks < samples_ % blocks_ ? 1 : 0);
     }
     long blocks_left(const CellProgress &progress) const override { return std::max(blocks_ - progress.blocks, 1L); }
     bool satisfied(const CellProgress &progress) const override { return progress.valid >= samples_; }
-    long least() const override { return samples_; }
+    long min_samples() const override { return samples_; }
 
 private:
     long samples_;

@@ -1,3 +1,5 @@
+// Stopping rules: when a cell has enough samples. A cell is measured in blocks; after each block, the rule returns the
+// number of samples of the next block, or 0.
 #pragma once
 
 #include "rules/statistics.h"
@@ -12,13 +14,13 @@ namespace bench {
 
 /// The state of a cell between two blocks of its samples.
 struct CellProgress {
-    long blocks = 0;                             // measured so far
-    long valid = 0;                              // samples
-    double seconds = 0.0;                        // spent on the cell, warm-up and rejected samples included
-    bool starved = false;                        // the last block gave up before it had its samples
-    std::span<const std::vector<double>> values; // of the valid samples in order, per metric of all_metrics()
-    BlockSizes block_sizes;                      // these samples' blocks
-    std::span<const double> steps = {};          // of the values, see median_interval, per metric; none where empty
+    long blocks = 0;                             // measured blocks
+    long valid = 0;                              // valid samples
+    double seconds = 0.0;                        // time spent on the cell, including warm-up and rejected samples
+    bool starved = false;                        // the last block used up its attempts before it had its valid samples
+    std::span<const std::vector<double>> values; // [metric][valid sample], in the order of all_metrics()
+    BlockSizes block_sizes;                      // valid samples per block
+    std::span<const double> steps = {};          // clock step of each metric, see median_interval; empty: no steps
 };
 
 /// Decides when a cell has been measured long enough.
@@ -26,20 +28,21 @@ class StoppingRule {
 public:
     virtual ~StoppingRule() = default;
 
-    /// Valid samples to measure in the next block; 0 to stop.
+    /// The number of valid samples to measure in the next block; 0 to stop.
     virtual long next_block(const CellProgress &progress) const = 0;
 
-    /// Whether a cell with this result is complete.
+    /// True if a cell that has stopped with this progress is complete.
     virtual bool satisfied(const CellProgress &progress) const = 0;
 
-    /// Blocks that an incomplete cell still takes, as far as can be said; at least so many if the rule is open-ended.
+    /// The estimated number of blocks until the cell is complete; a lower bound if the rule is open-ended. For progress
+    /// reports.
     virtual long blocks_left(const CellProgress &progress) const;
 
-    /// Whether nobody can say how many blocks a cell takes, because that depends on what they show.
+    /// True if the number of blocks depends on the measured values.
     virtual bool open_ended() const { return false; }
 
-    /// Valid samples that a complete cell needs.
-    virtual long least() const { return 1; }
+    /// The smallest number of valid samples of a complete cell.
+    virtual long min_samples() const { return 1; }
 };
 
 struct StoppingRuleInfo : ComponentInfo {
@@ -53,8 +56,8 @@ StoppingRuleInfo precision();
 
 const std::vector<StoppingRuleInfo> &all_stopping_rules();
 
-/// A cell is measured in this many blocks, so that a temporary disturbance affects parts of many cells and not all of
-/// one.
+/// Number of blocks of a cell (a rule may use more or fewer). Blocks of different cells alternate, so a temporary
+/// disturbance affects a few blocks of many cells and not all samples of a cell.
 constexpr long blocks_per_cell = 10;
 
 inline long StoppingRule::blocks_left(const CellProgress &progress) const {

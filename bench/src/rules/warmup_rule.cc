@@ -13,16 +13,17 @@
 namespace bench {
 namespace {
 
-// Two windows are cut into this many batches. Their medians are much less correlated than consecutive calls, and hide
-// outliers.
+// Two windows are cut into this many batches. Medians of batches are less correlated than consecutive calls, and free
+// of outliers.
 constexpr std::size_t batches = 8;
 
-// Kendall's S of 8 values in random order is as far from 0, of 28 at most, in 18 % of all cases. A false alarm costs a
-// window, and there are several checks until `max`; a trend that is missed is in the samples.
-constexpr int much = 12;
+// Kendall's S from which the medians of the batches have a trend. Its maximum for 8 values is 28; values in random
+// order reach 12 in 18 % of all cases. Such a false alarm costs a window of calls; a missed trend would be in the
+// samples.
+constexpr int trend_limit = 12;
 
-// A window's median that lies off the one before by less than this many typical distances of a batch from its window's
-// median does so by chance.
+// The medians of two windows differ by chance if their difference is below this multiple of the typical distance of a
+// batch's median from its window's median.
 constexpr double by_chance = 2.0;
 
 double median(std::span<const double> times) {
@@ -31,7 +32,7 @@ double median(std::span<const double> times) {
     return quantile_of_sorted(sorted, 0.5);
 }
 
-/// Pairs that rise less pairs that fall (Mann 1945, Kendall 1948).
+/// Kendall's S: the number of pairs of values that rise minus the number of pairs that fall (Mann 1945, Kendall 1948).
 int kendall(std::span<const double> values) {
     int s = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -42,26 +43,27 @@ int kendall(std::span<const double> values) {
     return s;
 }
 
-/// Discards at least `min`, then until the medians of the last two windows agree and no trend is left in them.
+/// Discards at least `min` calls, then windows of calls until the medians of the last two windows agree and have no
+/// trend.
 class Stationary : public WarmupRule {
 public:
     explicit Stationary(const Component &component)
-        : least_(component.whole("min")), window_(component.whole("window")), change_(component.real("change")),
-          most_(component.whole("max")) {
-        if (most_ < least_) {
+        : min_(component.whole("min")), window_(component.whole("window")), change_(component.real("change")),
+          max_(component.whole("max")) {
+        if (max_ < min_) {
             throw Error::usage(fmt::format("warm-up rule cannot be '{}': max is less than min", component.text()));
         }
     }
 
     long next(std::span<const double> times) const override {
-        const auto done = static_cast<long>(times.size());
-        if (done >= most_) {
+        const auto done = static_cast<long>(times.size()); // calls
+        if (done >= max_) {
             return 0;
         }
-        if (done < least_ + 2 * window_) {
-            return std::min(least_ + 2 * window_, most_) - done;
+        if (done < min_ + 2 * window_) {
+            return std::min(min_ + 2 * window_, max_) - done;
         }
-        return settled(times) ? 0 : std::min(window_, most_ - done);
+        return settled(times) ? 0 : std::min(window_, max_ - done);
     }
 
     bool settled(std::span<const double> times) const override {
@@ -74,20 +76,20 @@ private:
         const double before = median(times.first(times.size() / 2));
         const double after = median(times.last(times.size() / 2));
         std::array<double, batches> medians{};
-        std::array<double, batches> distances{}; // from the window's
+        std::array<double, batches> distances{}; // of a batch's median from its window's median
         for (std::size_t i = 0; i < batches; ++i) {
             const std::size_t begin = times.size() * i / batches;
             medians[i] = median(times.subspan(begin, times.size() * (i + 1) / batches - begin));
             distances[i] = std::abs(medians[i] - (i < batches / 2 ? before : after));
         }
         const double allowed = std::max(change_ * before, by_chance * median(distances));
-        return std::abs(after - before) <= allowed && std::abs(kendall(medians)) < much;
+        return std::abs(after - before) <= allowed && std::abs(kendall(medians)) < trend_limit;
     }
 
-    long least_;
+    long min_;
     long window_;
     double change_;
-    long most_;
+    long max_;
 };
 
 } // namespace

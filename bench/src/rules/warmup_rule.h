@@ -1,3 +1,5 @@
+// Warm-up rules: the number of calls to discard before each block of samples, because caches, connections and
+// frequencies are not in their steady state. Warm-up calls are recorded with verdict `warmup`.
 #pragma once
 
 #include "text/component.h"
@@ -9,20 +11,20 @@
 
 namespace bench {
 
-/// Decides how many calls run before each block without counting. They are recorded, with the verdict `warmup`.
+/// Decides on the warm-up calls of a block: either a fixed number(), or step by step with next().
 class WarmupRule {
 public:
     virtual ~WarmupRule() = default;
 
-    /// The number of calls if it does not depend on their times, so that they can run in one batch with the samples;
-    /// else none.
+    /// The number of warm-up calls if it is fixed; they then run in one batch with the samples. Empty if the number
+    /// depends on the times of the calls.
     virtual std::optional<long> number() const { return std::nullopt; }
 
-    /// Otherwise: the number of further calls; 0 if the block may begin. `times`: the times of this block's calls so
-    /// far, in order, seconds, mean over ranks.
+    /// The number of further warm-up calls; 0 if the block may begin. The argument has the times of the block's warm-up
+    /// calls so far, in order: means over ranks, s.
     virtual long next(std::span<const double>) const { return 0; }
 
-    /// Whether their times show that the block can begin; else they ended because the limit was reached.
+    /// True if the times show that calls are stationary. False if the warm-up ended at its maximum.
     virtual bool settled(std::span<const double>) const { return true; }
 };
 

@@ -5,33 +5,34 @@
 namespace bench {
 namespace {
 
-// The kernel takes a processor away for less than this in nearly all cases, and a window costs this much time.
-constexpr double room = 10e-6;
+// Time for jitter, s: nearly all interruptions by the kernel are shorter. It is added to every window.
+constexpr double jitter = 10e-6;
 
-// Beyond a tenth of a second, or the first size, longer windows only make a run that cannot succeed last longer.
+// Largest size, s, unless the first size is larger. If ranks miss such windows, larger ones would not help, either.
 constexpr double largest = 0.1;
 
-double share_of(std::span<const std::uint8_t> fits, WindowFit least) {
+/// The share of values that are at least `limit`.
+double share_of(std::span<const std::uint8_t> fits, WindowFit limit) {
     const auto count =
-        std::ranges::count_if(fits, [&](std::uint8_t fit) { return fit >= static_cast<std::uint8_t>(least); });
+        std::ranges::count_if(fits, [&](std::uint8_t fit) { return fit >= static_cast<std::uint8_t>(limit); });
     return static_cast<double>(count) / static_cast<double>(fits.size());
 }
 
 } // namespace
 
-double WindowSize::smallest(double duration) const { return first_.value_or(2.0 * duration + room); }
+double WindowSize::smallest(double duration) const { return first_.value_or(2.0 * duration + jitter); }
 
 void WindowSize::learn(std::span<const std::uint8_t> fits, double duration) {
-    const double least = smallest(duration);
+    const double min_size = smallest(duration);
     if (fits.size() > 1) {
-        fits = fits.subspan(1);
+        fits = fits.subspan(1); // nothing precedes the first window
         if (share_of(fits, WindowFit::missed) > share_) {
-            size_ = std::min(size_ * growth_, std::max(largest, least));
+            size_ = std::min(size_ * growth_, std::max(largest, min_size));
         } else if (share_of(fits, WindowFit::tight) <= share_) {
             size_ /= growth_;
         }
     }
-    size_ = std::max(size_, least);
+    size_ = std::max(size_, min_size);
 }
 
 } // namespace bench

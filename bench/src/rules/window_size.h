@@ -1,3 +1,5 @@
+// The size of the windows of synchronizer `window`: start times that follow each other at a constant distance, the
+// window. It adapts to the share of windows that ranks miss.
 #pragma once
 
 #include <cstdint>
@@ -6,30 +8,30 @@
 
 namespace bench {
 
-/// How the call before a window fitted into it; the largest value of all ranks counts.
+/// Whether a call ended before the next window began. The largest value over the ranks counts.
 enum class WindowFit : std::uint8_t {
-    ample, // also into the next smaller one
-    tight, // but not into the next smaller one
-    missed // it did not
+    ample, // it would also fit into the next smaller window
+    tight, // it would not fit into the next smaller window
+    missed // it ended after the next window had begun
 };
 
-/// The size of windows, and how it follows the operations: it grows by a factor where more than a share of the windows
-/// were missed (SKaMPI; Hunold 2015, section 1), and goes back by the same factor where no more than that share would
-/// have been missed in the smaller window, so that a disturbance does not slow down the rest of the run. Seconds.
+/// The size of windows, in seconds. It grows by the factor `growth` if more than `share` of a series of windows were
+/// missed (SKaMPI; Hunold 2015, section 1). It shrinks by the same factor if at most that share would have been missed
+/// in smaller windows, so that a disturbance does not slow down the rest of the run.
 class WindowSize {
 public:
-    /// `first`: the first and the smallest size; without it the operations decide.
+    /// `first`: the first and smallest size; if empty, twice the duration of calls plus 10 us.
     WindowSize(std::optional<double> first, double growth, double share)
         : first_(first), growth_(growth), share_(share) {}
 
-    /// The smallest size where calls take `duration`: the requested one, or twice the duration and room for a reading
-    /// of the clock, bookkeeping and the jitter of a busy system. Twice, so that a rank that is late by one duration
-    /// has caught up after another.
+    /// The smallest size for calls that take `duration`: the requested size, or twice the duration plus time for
+    /// reading the clock, bookkeeping and jitter. Twice the duration lets a rank that is late by one call catch up
+    /// within a window.
     double smallest(double duration) const;
 
-    /// The size in force.
+    /// The current size.
     double value() const { return size_; }
-    /// The next smaller one.
+    /// The next smaller size.
     double smaller() const { return size_ / growth_; }
     void set(double size) { size_ = size; }
 

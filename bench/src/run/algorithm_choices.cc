@@ -17,6 +17,7 @@ constexpr const char *operation_option = "--algorithm";
 constexpr const char *barrier_option = "--barrier-algorithm";
 constexpr const char *barrier_collective = "barrier";
 
+/// The algorithms of this MPI library. Throws Error::usage if the library does not let programs choose.
 std::shared_ptr<const AlgorithmFamily> need_family(const char *option) {
     std::shared_ptr<const AlgorithmFamily> family = find_algorithm_family();
     if (!family) {
@@ -26,15 +27,16 @@ std::shared_ptr<const AlgorithmFamily> need_family(const char *option) {
     return family;
 }
 
+/// The collective `name`. Throws Error::usage if its algorithm cannot be chosen.
 const SelectableCollective &need_collective(const AlgorithmFamily &family, const std::string &name) {
     const SelectableCollective *const collective = find_collective(family, name);
     if (collective == nullptr) {
         const std::vector<std::string> names = names_of(family.collectives());
-        std::string selected; // components, as "^tuned"
+        std::string selected; // the user's selection of Open MPI components, e.g. "^tuned"
         for (const Setting &setting : find_settings()) {
             if (setting.name == "OMPI_MCA_coll") {
                 selected = fmt::format("; {}={} ({}) leaves components out", setting.name, setting.value,
-                                       setting.place.empty() ? "environment" : setting.place);
+                                       setting.source.empty() ? "environment" : setting.source);
             }
         }
         throw Error::usage(fmt::format("this MPI library cannot choose an algorithm for {}; it can for {}{}", name,
@@ -43,7 +45,7 @@ const SelectableCollective &need_collective(const AlgorithmFamily &family, const
     return *collective;
 }
 
-/// The library's names; numbers are converted to names.
+/// Converts numbers of algorithms to names, and checks the names. Throws Error::usage.
 std::vector<std::string> resolve(const SelectableCollective &collective, const std::vector<std::string> &requested) {
     std::vector<std::string> names;
     for (std::string name : requested) {
@@ -63,6 +65,7 @@ std::vector<std::string> resolve(const SelectableCollective &collective, const s
     return names;
 }
 
+/// Throws Error::usage if several algorithms are chosen and the library cannot change them within a run.
 void check_switchable(const AlgorithmFamily &family, const SelectableCollective &collective,
                       const std::vector<std::string> &names) {
     if (names.size() > 1 && !family.switchable(collective)) {
@@ -72,7 +75,8 @@ void check_switchable(const AlgorithmFamily &family, const SelectableCollective 
     }
 }
 
-/// If a choice applies to the whole process, MPI_Barrier has the same algorithm as operation and in a synchronizer.
+/// Throws Error::usage if operation barrier and the synchronizers' MPI_Barrier would need different algorithms at the
+/// same time, and the library applies a choice to all communicators.
 void check_barriers(const AlgorithmChoices &choices, const SelectableCollective &collective) {
     const std::vector<std::string> operation = choices.of(barrier_collective);
     if (choices.family->chosen_per_communicator(collective) ||
@@ -85,8 +89,8 @@ void check_barriers(const AlgorithmChoices &choices, const SelectableCollective 
                     join(operation), join(choices.barrier), operation_option, barrier_option));
 }
 
-/// The words after an option, e.g. "--algorithm X" or "--algorithm=X".
-std::vector<std::string> words_behind(int argc, char **argv, const std::string &option) {
+/// The values of an option: X of "--algorithm X" and of "--algorithm=X".
+std::vector<std::string> option_values(int argc, char **argv, const std::string &option) {
     std::vector<std::string> words;
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
@@ -148,7 +152,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
             throw Error::usage(fmt::format(
                 "{} needs a synchronizer that calls MPI_Barrier; add e.g. --sync mpi_barrier", barrier_option));
         }
-        // A constant of the family's: GCC 14 suspects that it is part of the temporary text.
+        // A variable, because GCC 14 warns that the collective might refer to a temporary string.
         const std::string name = barrier_collective;
         const SelectableCollective &collective = need_collective(*choices.family, name);
         choices.barrier = resolve(collective, split(barrier));
@@ -170,8 +174,8 @@ void prepare_algorithms(int argc, char **argv) {
         prepare_message_counter();
         return;
     }
-    const std::vector<std::string> options = words_behind(argc, argv, operation_option);
-    const std::vector<std::string> barriers = words_behind(argc, argv, barrier_option);
+    const std::vector<std::string> options = option_values(argc, argv, operation_option);
+    const std::vector<std::string> barriers = option_values(argc, argv, barrier_option);
     if (options.empty() && barriers.empty()) {
         return;
     }
@@ -179,7 +183,7 @@ void prepare_algorithms(int argc, char **argv) {
     try {
         requests = split_algorithms(options);
     } catch (const Error &) {
-        return; // said when all ranks are there
+        return; // check_algorithms reports it after MPI_Init
     }
     for (const std::string &list : barriers) {
         for (const std::string &name : split(list)) {

@@ -1,3 +1,5 @@
+// Checks options --algorithm and --barrier-algorithm, which choose the MPI library's algorithms of collectives
+// (operations/algorithm.h), and prepares the library for them before MPI_Init.
 #pragma once
 
 #include "operations/algorithm.h"
@@ -10,31 +12,31 @@
 
 namespace bench {
 
-/// The subcommand; also asked for before MPI_Init.
+/// Name of the subcommand that lists the algorithms; it prepares the library before MPI_Init like the options.
 constexpr const char *algorithms_subcommand = "algorithms";
 
-/// The algorithms that a command line asks for, checked.
+/// The algorithms to measure, checked.
 struct AlgorithmChoices {
-    std::shared_ptr<const AlgorithmFamily> family; // none if nothing is asked for
-    AlgorithmRequests operations;
-    std::vector<std::string> barrier = {default_algorithm}; // of the MPI_Barrier that synchronizers call
+    std::shared_ptr<const AlgorithmFamily> family;          // null if the command line chooses no algorithm
+    AlgorithmRequests operations;                           // algorithms by operation
+    std::vector<std::string> barrier = {default_algorithm}; // algorithms of the synchronizers' MPI_Barrier
 
-    /// The algorithms of an operation.
+    /// The algorithms of an operation; the default algorithm if none is chosen.
     std::vector<std::string> of(const std::string &operation) const;
 };
 
-/// "reduce=linear,binary,bcast=chain": a word with '=' begins another collective. Several options add up. Throws
-/// Error::usage if a word comes before the first collective.
+/// Parses the values of option --algorithm, "reduce=linear,binary,bcast=chain": a word with '=' begins the list of a
+/// collective. Throws Error::usage if a word comes before the first collective.
 AlgorithmRequests split_algorithms(const std::vector<std::string> &options);
 
-/// Throws Error::usage, with the library's choices, if a name is unknown, nothing would use it, or the library cannot
-/// combine the choices. `barrier` is the list after --barrier-algorithm, empty if it is not given; `barriers` says
-/// whether any synchronizer calls MPI_Barrier.
+/// Checks the options. Throws Error::usage, with the library's algorithms, if a name is unknown, nothing would use the
+/// algorithm, or the library cannot combine the choices. `barrier`: value of --barrier-algorithm, or "". `operations`:
+/// names of the operations to measure. `barriers`: true if a synchronizer calls MPI_Barrier.
 AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const std::string &barrier,
                                   const std::vector<std::string> &operations, bool barriers);
 
-/// Before MPI_Init: lets the families set variables that their libraries read only there, if the command line asks for
-/// algorithms. Errors in the line are reported later.
+/// Called before MPI_Init. If the command line chooses algorithms, sets the environment variables that MPI libraries
+/// read only in MPI_Init. Errors in the command line are ignored here and reported later.
 void prepare_algorithms(int argc, char **argv);
 
 } // namespace bench

@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-/// Lines as wide as a terminal.
+/// Formats help texts at the width of a terminal.
 class HelpFormatter : public CLI::Formatter {
 public:
     std::string make_description(const CLI::App *app) const override { return fill(app->get_description(), 0) + "\n"; }
@@ -32,7 +32,7 @@ std::vector<std::string> option_names(const CLI::App &app) {
     return names;
 }
 
-/// Whether two paths are of one file, which need not exist.
+/// True if two paths refer to the same file, which may not exist yet.
 bool is_same_file(const std::filesystem::path &first, const std::filesystem::path &second) {
     std::error_code error; // ignored: opening the files reports it
     const auto resolved = [&](const std::filesystem::path &path) {
@@ -54,8 +54,8 @@ CommandLine::~CommandLine() = default;
 
 void CommandLine::option(const std::string &names, const std::string &type,
                          const std::function<void(const std::string &)> &take, const std::string &meaning) {
-    Taken &taken = taken_.emplace_back(nullptr, "", take);
-    taken.option = app_->add_option(names, taken.word, meaning)->type_name(type);
+    Callback &callback = callbacks_.emplace_back(nullptr, "", take);
+    callback.option = app_->add_option(names, callback.word, meaning)->type_name(type);
 }
 
 void CommandLine::word(const std::string &names, const std::string &type, std::string &value,
@@ -88,8 +88,9 @@ void CommandLine::footer(const std::string &text) { app_->footer(text); }
 std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     app_->add_flag("--check")->description("check the other arguments, measure nothing; without a launcher, for any "
                                            "number of ranks");
-    for (int i = 1; i < argc; ++i) { // -msglog would be -m with the value sglog
-        if (const std::string wrong = from_elsewhere(argv[i]); !wrong.empty()) {
+    // Before CLI11 parses: it would read OSU's -msglog as -m with the value "sglog".
+    for (int i = 1; i < argc; ++i) {
+        if (const std::string wrong = explain_foreign_option(argv[i]); !wrong.empty()) {
             throw Error::usage(wrong);
         }
     }
@@ -109,9 +110,9 @@ std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         throw Error::usage(fmt::format("{}; {} --help explains each option", error.what(), app_->get_name()));
     }
-    for (const Taken &taken : taken_) {
-        if (taken.option->count() > 0) {
-            taken.take(taken.word);
+    for (const Callback &callback : callbacks_) {
+        if (callback.option->count() > 0) {
+            callback.take(callback.word);
         }
     }
     return std::nullopt;

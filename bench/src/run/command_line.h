@@ -1,3 +1,5 @@
+// Declares and parses command-line options. It is the only code that uses CLI11. Also the options that all subcommands
+// have (CommonOptions), and help texts of registries.
 #pragma once
 
 #include "text/parse.h"
@@ -20,105 +22,103 @@ class Option;
 
 namespace bench {
 
-/// With --check, without a launcher: more ranks than any option can name.
+/// Number of ranks while option --check runs without a launcher: higher than any rank on a command line.
 constexpr int unknown_ranks = 1 << 30;
 
-/// Each option is declared once: names, type of its word in the help text, where its value goes, what is valid, and
-/// what it means. The value that it has before is the default, which the help text shows. The only place that uses
-/// CLI11.
+/// A command line. Every option is declared by a call with its names, the type of its value in the help text, the
+/// variable for the value, valid values, and its meaning. The variable's initial value is the default, and the help
+/// text shows it.
 class CommandLine {
 public:
-    /// `name` as the user calls it, "downbeat-bench clock".
+    /// `name` is the command that the user types, e.g. "downbeat-bench clock".
     CommandLine(const std::string &description, const std::string &name);
     ~CommandLine();
     CommandLine(const CommandLine &) = delete;
     CommandLine &operator=(const CommandLine &) = delete;
 
-    /// An option, e.g. "-r,--repetitions"; parse() calls `take` with its word if it is given.
+    /// Declares an option, e.g. "-r,--repetitions". If it is on the command line, parse() calls `take` with its value.
     void option(const std::string &names, const std::string &type, const std::function<void(const std::string &)> &take,
                 const std::string &meaning);
-    /// An option whose word the caller checks.
+    /// Declares an option whose value the caller checks.
     void word(const std::string &names, const std::string &type, std::string &value, const std::string &meaning);
-    /// One that may be given several times.
+    /// Declares an option that may occur several times.
     void words(const std::string &names, const std::string &type, std::vector<std::string> &values,
                const std::string &meaning);
-    /// A number from `least` to `most`; `what`: of a number with a fraction.
+    /// Declares an option whose value is a number from `min` to `max`. `what` names the kind of a floating-point value
+    /// in error messages.
     template <typename Number>
-    void number(const std::string &names, const std::string &type, Number &value, Number least, Number most,
+    void number(const std::string &names, const std::string &type, Number &value, Number min, Number max,
                 const std::string &meaning, const std::string &what = "seconds") {
         option(
             names, type,
-            [names, &value, least, most, what](const std::string &word) {
-                value = parse(names, word, least, most, what);
-            },
+            [names, &value, min, max, what](const std::string &word) { value = parse(names, word, min, max, what); },
             fmt::format("{} [default {}]", meaning, value));
     }
-    /// The same without a default of its own.
+    /// Declares an option whose value is a number from `min` to `max`, without a default.
     template <typename Number>
-    void number(const std::string &names, const std::string &type, std::optional<Number> &value, Number least,
-                Number most, const std::string &meaning) {
+    void number(const std::string &names, const std::string &type, std::optional<Number> &value, Number min, Number max,
+                const std::string &meaning) {
         option(
             names, type,
-            [names, &value, least, most](const std::string &word) {
-                value = parse(names, word, least, most, "seconds");
-            },
+            [names, &value, min, max](const std::string &word) { value = parse(names, word, min, max, "seconds"); },
             meaning);
     }
     void flag(const std::string &names, bool &is_set, const std::string &meaning);
-    /// The words without an option.
+    /// Declares the words that belong to no option.
     void positional(const std::string &name, std::vector<std::string> &words, const std::string &meaning);
     void version(const std::string &text);
     void footer(const std::string &text);
 
-    /// Takes the words. Returns the text that --help or --version asks for, if one does. Throws Error::usage if the
-    /// line cannot be split, or a value is not valid.
+    /// Parses the command line and sets the variables. Returns the text to print for --help or --version; else nullopt.
+    /// Throws Error::usage if an option is unknown or a value is not valid.
     std::optional<std::string> parse(int argc, char **argv);
 
-    /// Whether the option, e.g. "--root", was on the line.
+    /// True if the option, e.g. "--root", is on the command line.
     bool is_set(const std::string &option) const;
 
 private:
-    struct Taken {
+    /// An option with a callback for its value.
+    struct Callback {
         CLI::Option *option;
-        std::string word;
+        std::string word; // CLI11 writes the value here
         std::function<void(const std::string &)> take;
     };
 
     template <typename Number>
-    static Number parse(const std::string &names, const std::string &word, Number least, Number most,
+    static Number parse(const std::string &names, const std::string &word, Number min, Number max,
                         const std::string &what) {
-        return parse_number(names.substr(names.find("--")), word, least, most, what);
+        return parse_number(names.substr(names.find("--")), word, min, max, what);
     }
 
     std::unique_ptr<CLI::App> app_;
-    std::deque<Taken> taken_; // in the order of declaration
+    std::deque<Callback> callbacks_; // in the order of declaration; a deque does not move its elements
 };
 
-/// A subcommand, named in place of operations.
+/// A subcommand: the first word of the command line, instead of operations.
 struct SubcommandName {
     std::string name;
     std::string description;
 };
 
-/// The options of all that measures.
+/// The options of runs and of all subcommands that measure.
 struct CommonOptions {
-    std::optional<std::uint64_t> seed;
-    std::vector<std::string> outputs; // files
-    std::string format = "table";     // on standard output
-    bool quiet = false;
+    std::optional<std::uint64_t> seed; // empty: random
+    std::vector<std::string> outputs;  // paths of result files
+    std::string format = "table";      // format of standard output
+    bool quiet = false;                // no progress on standard error
 
-    /// `seed_meaning`: the purpose of the seed, e.g. "seed for the order of the blocks"; "" if nothing is random, and
-    /// the option does not exist.
+    /// Declares the options. `seed_meaning`: purpose of the seed, e.g. "seed for the order of the blocks"; "": nothing
+    /// is random, and there is no option --seed.
     void declare(CommandLine &line, const std::string &seed_meaning);
-    /// Throws Error::usage if no format has a file of that name, or standard output does not have the format. There are
-    /// more formats of cells than of other findings.
+    /// Throws Error::usage if no format has the suffix of an output, or standard output cannot have the format.
+    /// `of_cells`: the results are cells; some formats exist only for cells.
     void check(bool of_cells = false) const;
 };
 
-/// Where texts begin in a help text, to the right of the names of options and components.
+/// Column of a help text in which descriptions begin, after the names of options and components.
 constexpr std::size_t help_column = 28;
 
-/// Names and descriptions of a registry's entries, a line each, for the end of a help text.
+/// Names and descriptions of a registry's entries, a line each, for help texts.
 template <typename Registry> std::string describe_entries(const Registry &registry) {
     return concatenated(registry, [](const auto &entry) {
         return fmt::format("  {:<{}}{}\n", entry.name, help_column - 2, fill(entry.description, help_column));

@@ -17,11 +17,12 @@
 namespace bench {
 namespace {
 
+/// Lists cells with their deficiencies; after three cells "...".
 std::string describe_cells(const std::vector<const CellResult *> &cells) {
-    constexpr std::size_t most_named = 3;
+    constexpr std::size_t max_named = 3;
     std::vector<std::string> named;
     for (const CellResult *result : cells) {
-        if (named.size() == most_named) {
+        if (named.size() == max_named) {
             named.emplace_back("...");
             break;
         }
@@ -76,7 +77,7 @@ void CompletedCells::report() {
         for (LaunchListener *const listener : listeners_) {
             listener->cell(results_.back());
         }
-        waiting = waiting_.begin(); // one before it may have waited for it
+        waiting = waiting_.begin(); // this result may be the reference of a result earlier in the list
     }
 }
 
@@ -114,8 +115,8 @@ ExitStatus judge_run(const std::vector<CellResult> &results) {
 
 namespace {
 
-// Samples between two checks of the clocks' age, and in the memory of every rank at a time.
-constexpr long largest_batch = 1000;
+// Samples of a batch. It limits the memory of every rank, and the time between two transfers to rank 0.
+constexpr long max_batch = 1000;
 
 using Seconds = std::chrono::duration<double>;
 
@@ -135,36 +136,36 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
     listeners_ = &listeners;
     CompletedCells completed(cells(), listeners);
     Progress progress(options_.quiet);
-    std::vector<std::size_t> open(runs_.size());
-    std::iota(open.begin(), open.end(), 0);
+    std::vector<std::size_t> incomplete(runs_.size());
+    std::iota(incomplete.begin(), incomplete.end(), 0);
     std::mt19937_64 random(seed_);
     last_round_trip_ = round_trip_.read();
-    while (!open.empty()) {
-        std::vector<std::size_t> order = open;
+    while (!incomplete.empty()) {
+        std::vector<std::size_t> order = incomplete;
         shuffle(order, random);
-        open.clear();
+        incomplete.clear();
         for (const std::size_t cell : order) {
             CellRun &run = runs_[cell];
             measure_block(run);
-            if (run.wanted > 0) {
-                open.push_back(cell);
+            if (run.next_samples > 0) {
+                incomplete.push_back(cell);
             }
             comm_.on_root([&] {
-                if (run.wanted == 0) {
+                if (run.next_samples == 0) {
                     CellResult result = run.record.result(*run.stopping);
                     result.advice = run.synchronizer->advice();
                     completed.add(std::move(result));
                 }
-                const std::size_t left = blocks_left();
-                const std::size_t percent = 100 * position_ / (position_ + left);
+                const std::size_t remaining = blocks_left();
+                const std::size_t percent = 100 * block_ / (block_ + remaining);
                 progress.update(
-                    position_, left,
+                    block_, remaining,
                     fmt::format("{} % of {} cells measured, {} samples rejected", percent, runs_.size(), rejected_),
                     run.stopping->open_ended());
                 return 0;
             });
         }
-        std::ranges::sort(open);
+        std::ranges::sort(incomplete);
     }
     comm_.on_root([&] {
         progress.finish(
@@ -175,24 +176,24 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
 }
 
 std::size_t Launch::blocks_left() const {
-    long left = 0;
+    long blocks = 0;
     for (const CellRun &run : runs_) {
-        left += run.wanted == 0 ? 0 : run.stopping->blocks_left(run.record.progress());
+        blocks += run.next_samples == 0 ? 0 : run.stopping->blocks_left(run.record.progress());
     }
-    return static_cast<std::size_t>(left);
+    return static_cast<std::size_t>(blocks);
 }
 
 void Launch::measure_block(CellRun &run) {
     if (options_.validate) {
         validate(run);
     }
-    long missing = run.wanted;
-    long attempts_left = run.wanted * options_.max_attempts;
+    long missing = run.next_samples;
+    long attempts_left = run.next_samples * options_.max_attempts;
     long discarded = warm_up(run);
     while (missing > 0 && attempts_left > 0) {
-        const long count = std::min({missing, attempts_left, largest_batch});
+        const long count = std::min({missing, attempts_left, max_batch});
         const Batch batch = sample(run, run.attempts - discarded, discarded + count);
-        missing -= comm_.on_root([&] { return take(batch, run, discarded); });
+        missing -= comm_.on_root([&] { return record(batch, run, discarded); });
         run.attempts += count;
         attempts_left -= count;
         discarded = 0;
@@ -201,8 +202,8 @@ void Launch::measure_block(CellRun &run) {
     run.record.add_round_trips(last_round_trip_, after);
     last_round_trip_ = after;
     run.record.end_block(missing > 0);
-    ++position_;
-    run.wanted = next_block(comm_, run);
+    ++block_;
+    run.next_samples = next_block(comm_, run);
 }
 
 void Launch::validate(CellRun &run) {
@@ -228,7 +229,7 @@ long Launch::warm_up(CellRun &run) {
         return *calls;
     }
     const Metric &latency = find_by_name(all_metrics(), "latency_avg");
-    std::vector<double> times; // at rank 0
+    std::vector<double> times; // of the warm-up calls, mean over ranks, s; rank 0 only
     for (;;) {
         const long count = comm_.on_root([&] { return warmup_->next(times); });
         if (count == 0) {
@@ -243,7 +244,7 @@ long Launch::warm_up(CellRun &run) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 times.push_back(latency.value(batch[i]));
             }
-            return take(batch, run, count);
+            return record(batch, run, count);
         });
     }
 }
@@ -258,12 +259,12 @@ Batch Launch::sample(CellRun &run, long first, long count) {
     return batch;
 }
 
-long Launch::take(const Batch &batch, CellRun &run, long discarded) {
+long Launch::record(const Batch &batch, CellRun &run, long discarded) {
     std::vector<Verdict> verdicts(static_cast<std::size_t>(discarded), Verdict::warmup);
     for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
         verdicts.push_back(judge(batch[i], limits_));
     }
-    const BatchReport report{run.index, position_, run.record.recorded(), batch, verdicts, last_round_trip_};
+    const BatchReport report{run.index, block_, run.record.recorded(), batch, verdicts, last_round_trip_};
     for (LaunchListener *const listener : *listeners_) {
         listener->samples(report);
     }

@@ -1,3 +1,5 @@
+// Measures all cells of a run ("launch"). The cells are measured in blocks of samples, in rounds: in each round every
+// incomplete cell gets a block, in random order, so that a temporary disturbance affects a few blocks of many cells.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -19,8 +21,8 @@
 
 namespace bench {
 
-/// The results of a launch, at rank 0. Some are compared with a reference, i.e. another cell of the launch: these are
-/// reported when the reference is complete.
+/// Collects the results of completed cells and reports them to listeners. Rank 0 only. A cell with delays or
+/// computation is compared with a reference, i.e. the cell without; it is reported when the reference is complete.
 class CompletedCells {
 public:
     /// `cells`: all cells of the launch.
@@ -29,7 +31,7 @@ public:
 
     void add(CellResult result);
 
-    /// Complete and reported.
+    /// The number of reported results.
     std::size_t count() const { return results_.size(); }
 
     /// All results, in the order of the cells.
@@ -38,66 +40,71 @@ public:
 private:
     void report();
     const CellResult *find(std::size_t index) const;
-    /// Compares a result with that of its reference cell. False if the reference is not complete yet.
+    /// Compares a result with that of its reference cell, if it has one. Returns false if the reference is not
+    /// complete.
     bool compare(CellResult &result, bool (*same)(const Cell &, const Cell &), bool (*is_reference)(const Cell &),
                  void (*fill_in)(CellResult &, const CellResult &)) const;
 
     std::vector<Cell> cells_;
     const LaunchListeners &listeners_;
-    std::vector<CellResult> waiting_; // complete, but for what they are compared with
-    std::vector<CellResult> results_;
+    std::vector<CellResult> waiting_; // complete, but their references are not
+    std::vector<CellResult> results_; // reported
 };
 
-/// At rank 0: the run's exit status; if a cell lacks samples, prints one line with the cell and the remedy.
+/// Returns the exit status of a run. Rank 0 only. If cells are incomplete or have wrong results, prints an error that
+/// names them, with a remedy.
 ExitStatus judge_run(const std::vector<CellResult> &results);
 
-/// All measurements of one run: every cell, block by block. In every round each incomplete cell gets one block, in
-/// random order, so that a temporary disturbance affects parts of many cells.
+/// The measurements of a run.
 class Launch {
 public:
     /// Collective.
     Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed);
 
-    /// Collective. Prepares all cells, and runs each operation to estimate its duration. Throws Error if something
+    /// Collective. Prepares all cells, and runs each operation to estimate its duration. Throws Error if an operation
     /// cannot run.
     void prepare();
 
-    /// All cells, after prepare(), in the order of the command line. On all ranks.
+    /// All cells, in the order of the command line. Call it after prepare(). The same on all ranks.
     std::vector<Cell> cells() const;
 
-    /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
+    /// The chosen algorithms: name, for example "reduce[binary]", and how the choice was made and checked.
     const std::vector<std::pair<std::string, std::string>> &algorithms() const { return plan_.algorithms(); }
 
-    /// Collective. The results of all cells, in that order, at rank 0. `listeners` hear of samples
-    /// and cells as they come.
+    /// Collective. Measures all cells. Calls `listeners` after each batch of samples and each completed cell. Returns
+    /// the results in the order of cells() on rank 0, and an empty vector on other ranks.
     std::vector<CellResult> run(const LaunchListeners &listeners);
 
 private:
     void measure_block(CellRun &run);
+    /// Checks the results of calls of a cell, if its operation can check them.
     void validate(CellRun &run);
-    /// Attempts of the next batch to discard.
+    /// Runs the warm-up calls of a block if their number depends on their times. Returns the number of warm-up calls
+    /// that the caller adds to the first batch of the block; 0 if the warm-up is done.
     long warm_up(CellRun &run);
+    /// Measures `count` samples, of which the first has index `first` in the cell (negative for warm-up).
     Batch sample(CellRun &run, long first, long count);
-    /// The number of valid samples; the first `discarded` are warm-up.
-    long take(const Batch &batch, CellRun &run, long discarded);
-    /// As far as the stopping rule knows, at rank 0.
+    /// Judges and records a batch of which the first `discarded` samples are warm-up. Returns the number of valid
+    /// samples.
+    long record(const Batch &batch, CellRun &run, long discarded);
+    /// The estimated number of blocks until all cells are complete. Rank 0 only.
     std::size_t blocks_left() const;
 
     const Communicator &comm_;
     const Options &options_;
     std::uint64_t seed_;
     std::unique_ptr<WarmupRule> warmup_;
-    LaunchPlan plan_;           // outlives the runs
-    std::vector<CellRun> runs_; // synchronizers may communicate when they are destroyed
+    LaunchPlan plan_; // declared before runs_, because it must outlive them
+    std::vector<CellRun> runs_;
     Sampler sampler_;
     NeighborRoundTrip round_trip_;
     StartLimits limits_;
 
-    // At rank 0:
+    // Rank 0 only:
     const LaunchListeners *listeners_ = nullptr;
-    long rejected_ = 0;
-    double last_round_trip_ = 0.0; // the last: before the block under way
-    std::size_t position_ = 0;     // of the block in the order of the launch
+    long rejected_ = 0;            // samples
+    double last_round_trip_ = 0.0; // round trip before the current block, s; NaN if not measured
+    std::size_t block_ = 0;        // index of the current block in this launch
 };
 
 } // namespace bench

@@ -13,10 +13,10 @@
 namespace bench {
 namespace {
 
-// Calls to estimate the time of an operation from, after as many warm-up calls.
+// Number of calls for the estimate of an operation's time, after the same number of warm-up calls.
 constexpr std::size_t estimate_calls = 20;
-// The same if the first call takes longer than this, e.g. 12 ms with more ranks than processors under MPICH, or if
-// nothing interrupts ranks: a call of 4,096 ranks may take seconds of a model.
+// Number of calls if a call takes longer than `slow`, e.g. 12 ms with more ranks than processors with MPICH, and in
+// simulations, where simulating a call of 4,096 ranks may take seconds and calls do not vary.
 constexpr std::size_t slow_estimate_calls = 2;
 constexpr double slow = 1e-3; // s
 
@@ -36,7 +36,7 @@ std::vector<CellRun> LaunchPlan::cell_runs() {
     runs_.clear();
     make_patterns();
     try_barriers();
-    for (const AskedOperation &operation : options_.operations) {
+    for (const RequestedOperation &operation : options_.operations) {
         for (const std::uint64_t size : operation.info.sized() ? options_.sizes : std::vector<std::uint64_t>{0}) {
             for (const std::string &algorithm : options_.algorithms.of(operation.component.name())) {
                 add_cells(operation, size, algorithm);
@@ -53,8 +53,8 @@ void LaunchPlan::make_patterns() {
         patterns_.push_back(
             find_by_name(all_patterns(), component.name()).make({component, comm_.size(), nodes, seed_, read}));
     }
-    place_ =
-        options_.permuted ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
+    position_ = options_.permuted ? permuted_positions(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())]
+                                  : comm_.rank();
 }
 
 std::shared_ptr<AlgorithmInForce> LaunchPlan::choose(const std::string &collective, const std::string &algorithm) {
@@ -109,12 +109,13 @@ std::vector<std::string> LaunchPlan::barrier_algorithms(const Component &synchro
     return calls ? options_.algorithms.barrier : std::vector<std::string>{default_algorithm};
 }
 
-PlannedOperation LaunchPlan::plan_operation(const AskedOperation &operation, std::uint64_t size,
+PlannedOperation LaunchPlan::plan_operation(const RequestedOperation &operation, std::uint64_t size,
                                             const std::string &algorithm) {
     PlannedOperation planned;
     planned.algorithm = choose(operation.component.name(), algorithm);
     {
-        const AlgorithmScope scope(*planned.algorithm); // persistent operations choose when they are made
+        const AlgorithmScope scope(
+            *planned.algorithm); // MPI chooses a persistent operation's algorithm at its creation
         planned.operation = operation.info.make({planned.algorithm->comm(), size, operation.component});
     }
     if (algorithm != default_algorithm) {
@@ -131,7 +132,7 @@ PlannedOperation LaunchPlan::plan_operation(const AskedOperation &operation, std
 }
 
 double LaunchPlan::estimate_time(Operation &operation) {
-    // Seconds of each call, the slowest rank's.
+    // The time of each call, s, on the slowest rank.
     const auto time_calls = [&](std::size_t calls) {
         std::vector<double> times;
         for (std::size_t i = 0; i < calls; ++i) {
@@ -152,9 +153,9 @@ double LaunchPlan::estimate_time(Operation &operation) {
     return summarize(time_calls(calls)).median;
 }
 
-void LaunchPlan::add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
-    // The cells of one operation, size and algorithm share their buffers, so that synchronizers are compared on the
-    // same memory.
+void LaunchPlan::add_cells(const RequestedOperation &operation, std::uint64_t size, const std::string &algorithm) {
+    // Cells that differ only in the synchronizer, timing scheme or pattern share the operation and its buffers, so that
+    // they are compared on the same memory.
     const PlannedOperation planned = plan_operation(operation, size, algorithm);
     Cell cell;
     cell.operation = operation.component.text();
@@ -165,7 +166,7 @@ void LaunchPlan::add_cells(const AskedOperation &operation, std::uint64_t size, 
     cell.computation = planned.operation->computation();
     cell.pure_operation =
         operation.info.computes ? without_computation(operation.component, operation.info).text() : cell.operation;
-    for (const AskedStart &timing : options_.timings) {
+    for (const RequestedStart &timing : options_.timings) {
         for (const std::string &barrier : barrier_algorithms(timing.synchronizer)) {
             cell.barrier_algorithm = barrier;
             add_patterns(cell, planned, timing);
@@ -173,21 +174,22 @@ void LaunchPlan::add_cells(const AskedOperation &operation, std::uint64_t size, 
     }
 }
 
-void LaunchPlan::add_patterns(Cell cell, const PlannedOperation &planned, const AskedStart &timing) {
+void LaunchPlan::add_patterns(Cell cell, const PlannedOperation &planned, const RequestedStart &timing) {
     for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
         if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
-            cell.delay = patterns_[pattern]->own_delay().value_or(0.0);
+            cell.delay = patterns_[pattern]->recorded_delay().value_or(0.0);
             add_cell(cell, planned, timing, pattern);
             continue;
         }
-        for (const AskedDelay &delay : options_.delays) {
+        for (const RequestedDelay &delay : options_.delays) {
             cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * planned.time;
             add_cell(cell, planned, timing, pattern);
         }
     }
 }
 
-void LaunchPlan::add_cell(Cell cell, const PlannedOperation &planned, const AskedStart &start, std::size_t pattern) {
+void LaunchPlan::add_cell(Cell cell, const PlannedOperation &planned, const RequestedStart &start,
+                          std::size_t pattern) {
     const auto &[synchronizer, timing] = start;
     const std::shared_ptr<AlgorithmInForce> barrier = choose("barrier", cell.barrier_algorithm);
     cell.synchronizer = synchronizer.text();
@@ -200,7 +202,7 @@ void LaunchPlan::add_cell(Cell cell, const PlannedOperation &planned, const Aske
                 .synchronizer = find_by_name(all_synchronizers(), synchronizer.name())
                                     .make({comm_, clock_, messages_, barrier->comm(), harmonized_, synchronizer}),
                 .timing = find_by_name(all_timings(), timing.name()).make(timing),
-                .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
+                .delays = PlannedDelays(patterns_[pattern], cell.delay, position_),
                 .stopping = nullptr,
                 .record = CellRecord(runs_.size(), cell)};
     const auto budget = run.synchronizer->budget();
@@ -211,7 +213,7 @@ void LaunchPlan::add_cell(Cell cell, const PlannedOperation &planned, const Aske
     run.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
     const long calls_per_start = run.timing->synchronizes() ? 1 : run.timing->calls();
     run.duration = cell.delay + planned.time * static_cast<double>(calls_per_start);
-    run.wanted = next_block(comm_, run);
+    run.next_samples = next_block(comm_, run);
     runs_.push_back(std::move(run));
 }
 

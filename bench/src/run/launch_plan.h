@@ -1,3 +1,5 @@
+// Turns the options of a run into cells: combinations of operation, size, algorithm, synchronizer, timing scheme and
+// arrival pattern, each with the objects that measure it.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -24,25 +26,25 @@ namespace bench {
 
 /// An operation with a size and an algorithm.
 struct PlannedOperation {
-    std::shared_ptr<AlgorithmInForce> algorithm; // outlives the operation, which uses its communicator
+    std::shared_ptr<AlgorithmInForce> algorithm; // declared first, because the operation uses its communicator
     std::shared_ptr<Operation> operation;
-    double time; // seconds that it takes, estimated
+    double time; // estimated time of a call, s
 };
 
 /// A cell with everything needed to measure it.
 struct CellRun {
-    std::size_t index;
+    std::size_t index; // of the cell
     Cell cell;
     PlannedOperation planned;
-    std::shared_ptr<AlgorithmInForce> barrier; // of the synchronizer; outlives it
+    std::shared_ptr<AlgorithmInForce> barrier; // algorithm of the synchronizer's MPI_Barrier; declared before it
     std::shared_ptr<Synchronizer> synchronizer;
     std::shared_ptr<Timing> timing;
     PlannedDelays delays;
     std::shared_ptr<StoppingRule> stopping;
-    double duration = 0.0; // seconds from a start to the end of the timed part, estimated
-    long wanted = 0;       // valid samples in the next block
-    long attempts = 0;     // without the warm-up
-    CellRecord record;     // filled at rank 0
+    double duration = 0.0; // estimated time from a start to the exit stamp, s
+    long next_samples = 0; // valid samples that the next block needs; 0: the cell is complete
+    long attempts = 0;     // samples so far, without warm-up
+    CellRecord record;     // filled on rank 0 only
 };
 
 /// Collective. The number of valid samples that the next block needs; 0 if the cell is complete.
@@ -50,8 +52,8 @@ inline long next_block(const Communicator &comm, const CellRun &run) {
     return comm.on_root([&] { return run.stopping->next_block(run.record.progress()); });
 }
 
-/// What a launch measures. Makes its cell runs, and owns the communicators and algorithms in force that they share. So
-/// it outlives them.
+/// Makes the cell runs of a launch, and owns the communicators and chosen algorithms that they share. It must outlive
+/// the cell runs.
 class LaunchPlan {
 public:
     /// Collective.
@@ -60,39 +62,45 @@ public:
     LaunchPlan(const LaunchPlan &) = delete;
     LaunchPlan &operator=(const LaunchPlan &) = delete;
 
-    /// Collective. Operation x size x algorithm x synchronizer x timing scheme x algorithm of its barrier x pattern x
-    /// delay, in the order of the command line. Runs every operation, to estimate how long it takes. Throws Error if
-    /// something cannot run.
+    /// Collective. Makes a cell run for each combination of operation, size, algorithm, synchronizer, timing scheme,
+    /// algorithm of the synchronizer's barrier, pattern and delay, in the order of the command line. Runs every
+    /// operation to estimate its duration. Throws Error if an operation cannot run.
     std::vector<CellRun> cell_runs();
 
-    /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
+    /// The chosen algorithms: name, for example "reduce[binary]", and how the choice was made and checked.
     const std::vector<std::pair<std::string, std::string>> &algorithms() const { return algorithm_evidence_; }
 
 private:
     void make_patterns();
-    void add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
-    void add_patterns(Cell cell, const PlannedOperation &planned, const AskedStart &timing);
-    void add_cell(Cell cell, const PlannedOperation &planned, const AskedStart &start, std::size_t pattern);
+    void add_cells(const RequestedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    void add_patterns(Cell cell, const PlannedOperation &planned, const RequestedStart &timing);
+    void add_cell(Cell cell, const PlannedOperation &planned, const RequestedStart &start, std::size_t pattern);
+    /// The algorithms to measure for the MPI_Barrier of a synchronizer; the default if it does not call MPI_Barrier.
     std::vector<std::string> barrier_algorithms(const Component &synchronizer) const;
-    /// Collective. Each choice is made only once. Throws Error if it would not take effect.
+    /// Collective. Chooses an algorithm; calls with the same arguments share the choice. Throws Error if the choice
+    /// would not take effect.
     std::shared_ptr<AlgorithmInForce> choose(const std::string &collective, const std::string &algorithm);
-    /// Collective. Throws Error::everywhere if the library refuses to run it.
+    /// Collective. Runs `call` with the algorithm. Throws Error::everywhere if a rank's library refuses it; `what`
+    /// begins the message.
     void try_out(AlgorithmInForce &algorithm, const std::string &what, const std::function<void()> &call) const;
     void try_barriers();
-    PlannedOperation plan_operation(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    PlannedOperation plan_operation(const RequestedOperation &operation, std::uint64_t size,
+                                    const std::string &algorithm);
+    /// Collective. The median time of a call, s, from a few calls.
     double estimate_time(Operation &operation);
 
     const Communicator &comm_;
     const GlobalClock &clock_;
     const Options &options_;
     std::uint64_t seed_;
-    MPI_Comm messages_ = MPI_COMM_NULL; // of the synchronizers
+    MPI_Comm messages_ = MPI_COMM_NULL; // for messages of the synchronizers
     HarmonizedComms harmonized_;
-    std::vector<std::shared_ptr<const ArrivalPattern>> patterns_;
-    int place_ = 0; // of this rank in patterns
-    std::map<std::pair<std::string, std::string>, std::shared_ptr<AlgorithmInForce>> chosen_; // by collective and name
-    std::vector<std::pair<std::string, std::string>> algorithm_evidence_;
-    std::vector<CellRun> runs_; // made so far
+    std::vector<std::shared_ptr<const ArrivalPattern>> patterns_; // in the order of options_.patterns
+    int position_ = 0;                                            // of this rank in the patterns
+    // By names of collective and algorithm.
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<AlgorithmInForce>> chosen_;
+    std::vector<std::pair<std::string, std::string>> algorithm_evidence_; // see algorithms()
+    std::vector<CellRun> runs_;                                           // result of cell_runs() while it runs
 };
 
 } // namespace bench

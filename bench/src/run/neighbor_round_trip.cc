@@ -13,16 +13,17 @@
 namespace bench {
 namespace {
 
-constexpr int line_batches = 32; // of four trips
-constexpr int line_trips = 4;
-constexpr int message_batches = 12; // of one trip
+constexpr int line_batches = 32;    // batches of a reading of cache lines
+constexpr int line_trips = 4;       // round trips of such a batch
+constexpr int message_batches = 12; // batches of a reading of messages, each of a single round trip
 
-// Polls that take some microseconds, much longer than a cache line: after these the partner has no processor.
-constexpr long patience = 10000;
-constexpr double longest = 500e-6; // s, of a reading; a partner that does not answer by then is given up
+// Polls after which a rank concludes that its partner has no processor. They take some microseconds, much longer than a
+// cache line.
+constexpr long max_polls = 10000;
+constexpr double longest = 500e-6; // a reading ends after this time without an answer, s
 
-constexpr std::uint32_t stop = std::numeric_limits<std::uint32_t>::max();
-constexpr int stop_tag = 1;
+constexpr std::uint32_t stop = std::numeric_limits<std::uint32_t>::max(); // question that ends a reading
+constexpr int stop_tag = 1;                                               // tag of the message that ends a reading
 
 constexpr std::size_t line_size = 128; // lines are fetched in pairs
 
@@ -59,16 +60,16 @@ NeighborRoundTrip::NeighborRoundTrip(const Communicator &comm) : comm_(comm) {
     int unit = 0;
     check(MPI_Win_shared_query(window_, rank - rank % 2, &bytes, &unit, static_cast<void *>(&memory)),
           "MPI_Win_shared_query");
-    // The same place for both, whose addresses differ by pages.
-    auto room = static_cast<std::size_t>(bytes);
-    memory = std::align(line_size, line_size, memory, room);
+    // Both ranks of the pair align to the same line, because their addresses differ by a multiple of the page size.
+    auto space = static_cast<std::size_t>(bytes);
+    memory = std::align(line_size, line_size, memory, space);
     line_ = asks_ ? new (memory) Line : static_cast<Line *>(memory);
     check(MPI_Barrier(pairs_), "MPI_Barrier");
 }
 
 NeighborRoundTrip::~NeighborRoundTrip() {
     if (std::uncaught_exceptions() > 0) {
-        return; // the others may know nothing of it, and freeing waits for them
+        return; // after an error on this rank, other ranks may not be here, and freeing would wait for them
     }
     if (window_ != MPI_WIN_NULL) {
         MPI_Win_free(&window_);
@@ -83,7 +84,7 @@ double NeighborRoundTrip::read() {
         return std::numeric_limits<double>::quiet_NaN();
     }
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
-    double trip = 0.0; // without a partner
+    double trip = 0.0; // a rank without a partner, or that answers, does not affect the maximum
     if (partner_ != MPI_PROC_NULL) {
         if (asks_) {
             trip = line_ != nullptr ? time_line() : time_messages();
@@ -93,7 +94,7 @@ double NeighborRoundTrip::read() {
             return_messages();
         }
     }
-    // One pair that was disturbed may be the slowest one: then the others' is another time, and no reading.
+    // A disturbed pair might be the slowest pair, so without its time the maximum is not valid.
     trip = std::isnan(trip) ? std::numeric_limits<double>::infinity() : trip;
     double slowest = 0.0;
     check(MPI_Reduce(&trip, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
@@ -105,15 +106,15 @@ double NeighborRoundTrip::time_line() const {
     std::uint32_t number = 0;
     const auto batch = [&] {
         for (int trip = 0; trip < line_trips; ++trip) {
-            line_->asked.store(++number, std::memory_order_release);
+            line_->question.store(++number, std::memory_order_release);
             long polls = 0;
-            while (line_->answered.load(std::memory_order_acquire) != number &&
-                   (polls <= patience || steady_time() < end)) {
-                if (++polls > patience) {
+            while (line_->answer.load(std::memory_order_acquire) != number &&
+                   (polls <= max_polls || steady_time() < end)) {
+                if (++polls > max_polls) {
                     give_way();
                 }
             }
-            if (polls > patience) {
+            if (polls > max_polls) {
                 return false;
             }
         }
@@ -121,25 +122,25 @@ double NeighborRoundTrip::time_line() const {
     };
     const double time = time_round_trips(
         {.batches = line_batches, .per_batch = line_trips, .longest = longest, .batch = batch, .clock = steady_time});
-    line_->asked.store(stop, std::memory_order_release);
+    line_->question.store(stop, std::memory_order_release);
     return time;
 }
 
-// Needs no bound: `stop` always comes, and the reduction that follows would wait for the partner, too.
+// Waits without a limit: the asker always sends `stop`, and the following reduction would wait for the asker, anyway.
 void NeighborRoundTrip::return_line() const {
     std::uint32_t last = 0;
     for (long polls = 0;; ++polls) {
-        const std::uint32_t number = line_->asked.load(std::memory_order_acquire);
+        const std::uint32_t number = line_->question.load(std::memory_order_acquire);
         if (number == stop) {
-            line_->answered.store(0, std::memory_order_relaxed); // for the next reading, which begins with a barrier
-            line_->asked.store(0, std::memory_order_relaxed);
+            line_->answer.store(0, std::memory_order_relaxed); // for the next reading, which begins with a barrier
+            line_->question.store(0, std::memory_order_relaxed);
             return;
         }
         if (number != last) {
             last = number;
-            line_->answered.store(last, std::memory_order_release);
+            line_->answer.store(last, std::memory_order_release);
             polls = 0;
-        } else if (polls > patience) {
+        } else if (polls > max_polls) {
             give_way();
         }
     }

@@ -1,3 +1,5 @@
+// Monitors the speed of the machine: the round trip of a cache line between neighboring ranks, read before and after
+// each block of samples.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -7,9 +9,10 @@
 
 namespace bench {
 
-/// The round trip of one cache line between neighboring ranks of a node, 0 and 1, 2 and 3, ...; where no node has two
-/// ranks, that of an empty message between neighbors. It depends on the machine alone, so when it changes (a host moves
-/// the processors of a virtual machine, a frequency falls), latencies change with it, and not because of a cell.
+/// Measures the round trip of a cache line between neighboring ranks of a node: 0 and 1, 2 and 3, ... If no node has
+/// two ranks, measures the round trip of an empty message between neighboring ranks. The round trip does not depend on
+/// a cell. If it changes, the machine has changed: the host has moved the processors of a virtual machine, or a
+/// frequency has fallen. Latencies then change, too.
 class NeighborRoundTrip {
 public:
     /// Collective.
@@ -18,15 +21,17 @@ public:
     NeighborRoundTrip(const NeighborRoundTrip &) = delete;
     NeighborRoundTrip &operator=(const NeighborRoundTrip &) = delete;
 
-    /// Collective; takes some tens of microseconds. Seconds, of the slowest pair, at rank 0. NaN on other ranks, with
-    /// one rank, without processors, and where a pair was disturbed, e.g. had not both processors at once.
+    /// Collective; takes some 10 us. Returns the round trip of the slowest pair, s, on rank 0, and NaN on other ranks.
+    /// Returns NaN on rank 0, too, with one rank, in a simulation, and if a pair was disturbed, e.g. because its ranks
+    /// did not run at the same time.
     double read();
 
 private:
-    /// Two words of one cache line, so that a late answer does not overwrite the end of a reading.
+    /// Two words of a cache line. The asker writes numbers to `question`; the partner copies them to `answer`.
+    /// Two words, so that a late answer does not overwrite the `stop` that ends a reading.
     struct Line {
-        std::atomic<std::uint32_t> asked = 0;
-        std::atomic<std::uint32_t> answered = 0;
+        std::atomic<std::uint32_t> question = 0;
+        std::atomic<std::uint32_t> answer = 0;
     };
 
     double time_line() const;
@@ -35,11 +40,11 @@ private:
     void return_messages() const;
 
     const Communicator &comm_;
-    MPI_Comm pairs_ = MPI_COMM_NULL; // where partners find each other: of a node, or of all ranks
-    MPI_Win window_ = MPI_WIN_NULL;  // where lines are
-    Line *line_ = nullptr;           // of this pair
-    int partner_ = MPI_PROC_NULL;
-    bool asks_ = false; // and the partner answers
+    MPI_Comm pairs_ = MPI_COMM_NULL; // ranks of a node; all ranks if no node has two; null in a simulation
+    MPI_Win window_ = MPI_WIN_NULL;  // shared memory of the lines
+    Line *line_ = nullptr;           // line of this pair; null if the pair sends messages
+    int partner_ = MPI_PROC_NULL;    // rank in pairs_
+    bool asks_ = false;              // true: this rank asks and its partner answers
 };
 
 } // namespace bench

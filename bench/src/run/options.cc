@@ -54,7 +54,7 @@ std::string footer(const std::vector<SubcommandName> &subcommands) {
                        describe_entries(all_formats()), describe_entries(subcommands));
 }
 
-/// The program, the library that it has loaded, MPI, and how all of that was built.
+/// The text of --version: versions of the program, of the loaded library and of MPI, and how the program was built.
 std::string version_text() {
     const char *const choice = std::getenv("DOWNBEAT_MPI_CHOICE"); // of packaging/wheel/downbeat-bench.c
     return fmt::format("downbeat-bench {} ({})\n"
@@ -67,7 +67,8 @@ std::string version_text() {
                        build_type);
 }
 
-/// Defaults from a paper for options that were not given. Throws Error::usage for an unknown paper.
+/// Sets options that are not on the command line to the configuration of a paper, if --published names one. Throws
+/// Error::usage for an unknown paper.
 void follow_paper(const CommandLine &line, const std::string &name,
                   const std::map<std::string, std::string *> &options) {
     if (!line.is_set("--published")) {
@@ -86,23 +87,24 @@ void follow_paper(const CommandLine &line, const std::string &name,
     }
 }
 
+/// Names of the arrival patterns except "none".
 std::vector<std::string> delaying_patterns() {
     std::vector<std::string> names = names_of(all_patterns());
     std::erase(names, no_pattern);
     return names;
 }
 
-/// Every timing scheme with every synchronizer, except timing scheme window, which needs synchronizer window and adds
-/// it.
-std::vector<AskedStart> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
-                                     const std::vector<Component> &timings) {
+/// Combines every timing scheme with every synchronizer. Timing scheme window is combined with synchronizer window
+/// only, which is added if it is missing.
+std::vector<RequestedStart> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
+                                         const std::vector<Component> &timings) {
     const auto is_window = [](const Component &component) { return component.name() == window_name; };
     const bool windows = std::ranges::any_of(timings, is_window);
     if (windows && timings.size() == 1) {
-        const auto other = std::ranges::find_if_not(synchronizers, is_window);
-        if (line.is_set("--sync") && other != synchronizers.end()) {
+        const auto unusable = std::ranges::find_if_not(synchronizers, is_window);
+        if (line.is_set("--sync") && unusable != synchronizers.end()) {
             throw Error::usage(fmt::format("timing scheme window needs synchronizer window, not {}; use --sync window",
-                                           other->text()));
+                                           unusable->text()));
         }
         std::erase_if(synchronizers, std::not_fn(is_window));
     }
@@ -119,11 +121,12 @@ std::vector<AskedStart> pair_timings(const CommandLine &line, std::vector<Compon
                                        "per_call, batch or window with it",
                                        several->text(), repeats->text()));
     }
-    std::vector<AskedStart> pairs;
+    std::vector<RequestedStart> pairs;
     for (const Component &synchronizer : synchronizers) {
         for (const Component &timing : timings) {
-            const bool same = windows && is_window(synchronizer) && timing.name() == "per_call"; // as window
-            if ((!is_window(timing) || is_window(synchronizer)) && !same) {
+            // With synchronizer window, per_call measures the same as window.
+            const bool repeated = windows && is_window(synchronizer) && timing.name() == "per_call";
+            if ((!is_window(timing) || is_window(synchronizer)) && !repeated) {
                 pairs.push_back({synchronizer, timing});
             }
         }
@@ -141,7 +144,7 @@ double parse_multiple(const std::string &text) {
     return *factor;
 }
 
-/// Completes the patterns and takes the delays.
+/// Parses the delays, and adds pattern "none" to the patterns. Throws Error::usage if patterns and delays do not fit.
 void check_delays(const CommandLine &line, const std::string &list, Options &options) {
     const auto is_none = [](const Component &pattern) { return pattern.name() == no_pattern; };
     const auto delaying = std::ranges::find_if_not(options.patterns, is_none);
@@ -161,7 +164,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
     }
     if (!line.is_set("--delay")) {
         for (const Component &pattern : options.patterns) {
-            if (!is_none(pattern) && !find_by_name(all_patterns(), pattern.name()).knows_delay) {
+            if (!is_none(pattern) && !find_by_name(all_patterns(), pattern.name()).has_recorded_delay) {
                 throw Error::usage(fmt::format(
                     "arrival pattern {} needs a delay; add e.g. --delay 10us,50us or --delay 1.5x", pattern.text()));
             }
@@ -170,12 +173,12 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
     }
     for (const std::string &text : split(list)) {
         const bool multiple = text.ends_with('x');
-        const AskedDelay delay = multiple ? AskedDelay{std::nullopt, parse_multiple(text)}
-                                          : AskedDelay{parse_duration("--delay", text), std::nullopt};
+        const RequestedDelay delay = multiple ? RequestedDelay{std::nullopt, parse_multiple(text)}
+                                              : RequestedDelay{parse_duration("--delay", text), std::nullopt};
         if (contains(options.delays, delay)) {
             throw Error::usage(fmt::format("delay '{}' is given twice; give it once", text));
         }
-        if (multiple || *delay.seconds > 0.0) { // without: pattern none
+        if (multiple || *delay.seconds > 0.0) { // a delay of 0 is pattern none, which is measured anyway
             options.delays.push_back(delay);
         }
     }
@@ -191,7 +194,7 @@ AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, cons
         const Component &synchronizer = timing.synchronizer;
         return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
     });
-    const auto name = [](const AskedOperation &operation) { return operation.component.name(); };
+    const auto name = [](const RequestedOperation &operation) { return operation.component.name(); };
     return check_algorithms(choices, barrier, mapped(options.operations, name), barriers);
 }
 
@@ -309,7 +312,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     const bool number = !warmup.empty() && warmup.find_first_not_of("0123456789") == std::string::npos;
     options.warmup =
         parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", warmup) : warmup, all_warmup_rules());
-    // Their parameters may contradict each other.
+    // Constructed only for the error that is thrown if parameters of a rule contradict each other.
     find_by_name(all_stopping_rules(), options.stopping.name()).make(options.stopping);
     find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
     options.check(true);

@@ -1,9 +1,10 @@
+// The options of a run, i.e. of downbeat-bench without a subcommand.
 #pragma once
 
 #include "output/context.h"
 #include "run/algorithm_choices.h"
-#include "run/asked_operations.h"
 #include "run/command_line.h"
+#include "run/requested_operations.h"
 #include "text/component.h"
 
 #include <cstdint>
@@ -14,45 +15,45 @@
 
 namespace bench {
 
-/// The largest delay of an arrival pattern as the user gives it; one of the two is set.
-struct AskedDelay {
+/// The largest delay of an arrival pattern in option --delay. Exactly one member is set.
+struct RequestedDelay {
     std::optional<double> seconds;
-    std::optional<double> multiple; // of the time that the operation takes without delays
+    std::optional<double> multiple; // of the time of the operation without delays
 
-    bool operator==(const AskedDelay &) const = default;
+    bool operator==(const RequestedDelay &) const = default;
 };
 
-/// The start of a sample, and the calls that its timestamps enclose.
-struct AskedStart {
+/// A combination of synchronizer and timing scheme.
+struct RequestedStart {
     Component synchronizer;
     Component timing;
 };
 
-/// Options that files record as they are; each has its row in `setting_attributes`.
+/// Options that files record unchanged; each has a row in `setting_attributes`.
 struct SamplingSettings {
-    long max_attempts = 20; // per valid sample wanted
-    int observed = 0;       // rank
-    bool permuted = false;  // arrival patterns, over the ranks
+    long max_attempts = 20; // a block ends after this number of attempts per valid sample that it needs
+    int observed = 0;       // rank that metric latency_observed reports
+    bool permuted = false;  // arrival patterns are permuted over the ranks
 };
 
 const std::vector<AttributeOf<SamplingSettings>> &setting_attributes();
 
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
 struct Options : CommonOptions, SamplingSettings {
-    std::vector<AskedOperation> operations;
-    std::vector<std::uint64_t> sizes; // bytes; OperationInfo::size_meaning says of what
-    bool validate = false;            // results, before each block of samples
-    std::vector<AskedStart> timings;
+    std::vector<RequestedOperation> operations;
+    std::vector<std::uint64_t> sizes; // bytes; for their meaning see OperationInfo::size_meaning
+    bool validate = false;            // check results before each block of samples
+    std::vector<RequestedStart> timings;
     AlgorithmChoices algorithms;
-    std::vector<Component> patterns; // with one that delays, also the one that does not
-    std::vector<AskedDelay> delays;  // for the patterns that delay
-    StartLimits starts;              // which of them make a sample count
+    std::vector<Component> patterns;    // arrival patterns; always with pattern "none", for comparison
+    std::vector<RequestedDelay> delays; // largest delays of the patterns other than "none"
+    StartLimits starts;                 // limits of the options --late and --late-ranks
     Component stopping;
     Component warmup;
-    std::string published;           // paper whose configuration counts where nothing else is asked for; "": none
-    std::optional<double> tolerance; // seconds
+    std::string published;           // paper whose configuration gives defaults of other options; "": none
+    std::optional<double> tolerance; // s; empty: the library's setting
 
-    /// `library`: the tolerance in force, seconds.
+    /// The limits for starts, with the library's tolerance `library` (s) as a lower limit of lateness.
     StartLimits start_limits(double library) const {
         StartLimits limits = starts;
         limits.late = limits.flags_count ? std::max(library, limits.late) : limits.late;
@@ -60,8 +61,8 @@ struct Options : CommonOptions, SamplingSettings {
     }
 };
 
-/// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the
-/// communicator; no operation may have the name of a subcommand.
+/// Parses the options. Returns a text to print for --help or --version. Throws Error::usage. `ranks` is the size of the
+/// communicator. `subcommands` are needed for the help text and for messages.
 std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
                                                  const std::vector<SubcommandName> &subcommands);
 

@@ -12,10 +12,13 @@
 namespace bench {
 namespace {
 
-constexpr int batches = 10; // a median is rid of interruptions, ...
-constexpr int pairs = 50;   // ... and a mean of the clock's step
+// measure_stamp_cost() takes the median over batches, which is free of interruptions, of means over pairs of stamps,
+// which average over the clock's step.
+constexpr int batches = 10;
+constexpr int pairs = 50;
 
-struct Unused : Synchronizer {
+/// For timing schemes that do not call the synchronizer.
+struct NoSynchronizer : Synchronizer {
     bool start(double) override { return true; }
 };
 
@@ -23,13 +26,13 @@ struct Unused : Synchronizer {
 
 Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &timing,
                       const std::vector<double> &delays, double duration) {
-    records_.assign(delays.size(), Record{}); // touches all pages before the first attempt
-    // Without a check of the clocks' age in between, a batch must be short enough that the clocks do not drift far
+    records_.assign(delays.size(), Record{}); // causes all page faults before the first sample
+    // The clocks are checked only between series, so a series must be short enough that they do not drift too far
     // apart.
-    const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
+    const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.max_refresh_interval()));
     const bool synchronizes_clocks = synchronizer.synchronizes_clocks();
-    ClockError error;          // of this rank's stamps, largest
-    ClockError error_of_start; // of the synchronizer's own clock
+    ClockError error;          // largest error of this rank's stamps
+    ClockError error_of_start; // largest error of the synchronizer's own clock
     for (std::size_t first = 0; first < delays.size(); first += series) {
         const std::size_t end = std::min(first + series, delays.size());
         clock_.refresh();
@@ -37,29 +40,30 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         StampClock before = clock_.stamps();
         for (std::size_t i = first; i < end; ++i) {
             operation.prepare();
-            error_of_start = larger(error_of_start, synchronizer.clock_error()); // until the start makes it small
+            // Before the start, which may synchronize the clock: the error is largest before that.
+            error_of_start = larger(error_of_start, synchronizer.clock_error());
             const std::int64_t sync_entry = before.read();
             const bool in_time = synchronizer.start(delays[i]);
             const double true_entry = true_time();
             Start start;
             bool unsure = false;
             StampClock at_entry = before;
-            const auto look_back = [&] {
+            const auto record_start = [&] {
                 start = last_start(synchronizer);
                 unsure = !in_time && synchronizer.unsure();
                 if (synchronizes_clocks) {
                     at_entry = clock_.stamps();
                 }
             };
-            if (timing.synchronizes()) { // and so forgets this start, and may change the clock
-                look_back();
+            if (timing.synchronizes()) { // its calls of the synchronizer replace this start, and may change the clock
+                record_start();
             }
             const Stamps stamps = timing.run(operation, synchronizer, before);
             if (!timing.synchronizes()) {
-                look_back();
+                record_start();
             }
             const StampClock at_exit = synchronizes_clocks && timing.synchronizes() ? clock_.stamps() : at_entry;
-            // Errors grow until the clock changes.
+            // The error of a clock grows until its next synchronization, so the last stamp before that has the largest.
             if (!at_entry.same_as(before)) {
                 error = larger(error, before.error(sync_entry));
             }
@@ -97,7 +101,8 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     return batch;
 }
 
-// The same on all ranks, so one rank is enough: if all asked, the next start would wait for the slowest.
+// Only rank 0 reads the start, which is the same on all ranks: otherwise the next start would wait for the slowest
+// reader.
 Start Sampler::last_start(const Synchronizer &synchronizer) const {
     return comm_.is_root() ? synchronizer.last_start() : Start{};
 }
@@ -146,13 +151,13 @@ double measure_stamp_cost(const Communicator &comm, const GlobalClock &clock) {
     const auto operation = nothing.make({comm.handle(), 0, Component("operation", nothing.name, nothing)});
     const TimingInfo &per_call = find_by_name(all_timings(), "per_call");
     const auto timing = per_call.make(Component("timing scheme", per_call.name, per_call));
-    Unused unused;
+    NoSynchronizer no_synchronizer;
     const StampClock stamps = clock.stamps();
     std::vector<double> costs;
     for (int batch = 0; batch < batches; ++batch) {
         double sum = 0.0;
         for (int pair = 0; pair < pairs; ++pair) {
-            const Stamps taken = timing->run(*operation, unused, stamps);
+            const Stamps taken = timing->run(*operation, no_synchronizer, stamps);
             sum += stamps.seconds(taken.exit) - stamps.seconds(taken.entry);
         }
         costs.push_back(sum / pairs);

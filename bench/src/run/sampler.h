@@ -1,3 +1,5 @@
+// Takes samples: synchronizes the ranks, takes a stamp, runs the operation, takes a stamp, and gathers the stamps of
+// all ranks on rank 0.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -10,21 +12,22 @@
 
 namespace bench {
 
-/// Makes attempts: synchronizes, stamps, runs the operation, stamps.
+/// Takes samples of cells.
 class Sampler {
 public:
-    /// `observed`: the rank whose own time is reported.
+    /// `observed`: rank that metric latency_observed reports.
     Sampler(const Communicator &comm, const GlobalClock &clock, int observed)
         : comm_(comm), clock_(clock), observed_(static_cast<std::size_t>(observed)) {}
 
-    /// Collective. One attempt for each of this rank's delays (seconds; as many on all ranks). `duration`: seconds that
-    /// an attempt is estimated to take from its start, the same on all ranks. The batch at rank 0, an empty one
-    /// elsewhere.
+    /// Collective. Takes a sample for each element of `delays`, the delays of this rank's starts, s; all ranks pass the
+    /// same number of delays. `duration`: estimated time from a start to the exit stamp, s, the same on all ranks.
+    /// Returns the batch on rank 0, and an empty batch on other ranks.
     Batch sample(Synchronizer &synchronizer, Operation &operation, Timing &timing, const std::vector<double> &delays,
                  double duration);
 
 private:
-    // One rank's record of an attempt; only numbers, so that it can be sent as one array.
+    /// A sample on this rank; times are s on the global clock. All members are double, so that MPI can send an array of
+    /// records.
     struct Record {
         double sync_entry;
         double entry;
@@ -33,10 +36,10 @@ private:
         double flag;
         double unsure;
         double computed;
-        double deadline; // as the slack known at rank 0
+        double deadline; // rank 0 only, like slack and end
         double slack;
         double end;
-        double true_entry;
+        double true_entry; // NaN if unknown
     };
 
     Start last_start(const Synchronizer &synchronizer) const;
@@ -48,8 +51,8 @@ private:
     std::vector<Record> records_;
 };
 
-/// Collective. Seconds between two stamps without a call between them, the largest over the ranks, at rank 0; 0
-/// elsewhere. Some ten microseconds.
+/// Collective. Measures the time between two stamps without a call between them, which takes some 10 us. Returns the
+/// largest time over the ranks, s, on rank 0, and 0 on other ranks.
 double measure_stamp_cost(const Communicator &comm, const GlobalClock &clock);
 
 } // namespace bench

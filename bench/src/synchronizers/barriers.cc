@@ -1,3 +1,4 @@
+// The synchronizers that are barriers: MPI_Barrier, barriers made of messages, a one-sided barrier, and "none".
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 #include "synchronizers/synchronizer.h"
@@ -7,9 +8,8 @@
 namespace bench {
 namespace {
 
-/// A synchronizer that synchronizes in space alone: there is no common start time, so no rank can be late, and a rank's
-/// delay is a delay loop after its barrier (as in Niethammer 2016, section III.D), counted from when it leaves the
-/// barrier.
+/// A synchronizer without a common start time: no rank can be late. A rank with a delay waits for that time after it
+/// has left the barrier (as in Niethammer 2016, section III.D).
 class BarrierSynchronizer : public Synchronizer {
 public:
     explicit BarrierSynchronizer(const SynchronizerArguments &arguments) : clock_(arguments.clock) {}
@@ -29,7 +29,7 @@ private:
     const GlobalClock &clock_;
 };
 
-/// MPI_Barrier, several times in a row; not at all for none.
+/// Calls MPI_Barrier `count` times in a row; 0 times for synchronizer "none".
 class MpiBarriers : public BarrierSynchronizer {
 public:
     MpiBarriers(const SynchronizerArguments &arguments, long count)
@@ -46,8 +46,8 @@ private:
     long count_;
 };
 
-/// The ranks of a barrier, and its empty messages. Messages between two ranks do not overtake each other, so that one
-/// tag serves all rounds.
+/// Sends and receives the empty messages of a barrier. Messages between two ranks do not overtake each other, so all
+/// rounds use the same tag.
 struct Ranks {
     MPI_Comm messages;
     int rank;
@@ -69,16 +69,16 @@ void linear_barrier(const Ranks &ranks) {
         ranks.receive(0);
         return;
     }
-    for (int other = 1; other < ranks.size; ++other) {
-        ranks.receive(other);
+    for (int peer = 1; peer < ranks.size; ++peer) {
+        ranks.receive(peer);
     }
-    for (int other = 1; other < ranks.size; ++other) {
-        ranks.send(other);
+    for (int peer = 1; peer < ranks.size; ++peer) {
+        ranks.send(peer);
     }
 }
 
-/// The first round gathers, the second releases. Rank 0 waits for the end of the second too, so that its message is not
-/// mistaken for one of the next barrier.
+/// A token goes around the ring twice: in the first round the ranks report, in the second they are released. Rank 0
+/// also receives the token at the end of the second round, so that it cannot be taken for a token of the next barrier.
 void double_ring_barrier(const Ranks &ranks) {
     if (ranks.size == 1) {
         return;
@@ -96,7 +96,8 @@ void double_ring_barrier(const Ranks &ranks) {
     }
 }
 
-/// Ranks at and above the largest power of two are represented by partners below it.
+/// Pairs exchange messages at distances 1, 2, 4, ... Ranks from the largest power of two upwards report to a partner
+/// below it, which takes part for both.
 void recursive_doubling_barrier(const Ranks &ranks) {
     const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks.size)));
     if (ranks.rank >= power) {
@@ -116,12 +117,14 @@ void recursive_doubling_barrier(const Ranks &ranks) {
     }
 }
 
+/// Dissemination: notifies the rank at distance 1, 2, 4, ... above, modulo the number of ranks.
 void bruck_barrier(const Ranks &ranks) {
     for (int distance = 1; distance < ranks.size; distance *= 2) {
         ranks.exchange((ranks.rank + distance) % ranks.size, (ranks.rank + ranks.size - distance) % ranks.size);
     }
 }
 
+/// Gathers up a binomial tree with rank 0 as the root, then releases down the same tree.
 void tree_barrier(const Ranks &ranks) {
     int distance = 1;
     for (; distance < ranks.size && (ranks.rank & distance) == 0; distance *= 2) {
@@ -141,8 +144,7 @@ void tree_barrier(const Ranks &ranks) {
     }
 }
 
-/// The benchmark's own barriers, made of messages, so that they are the same under every MPI library (Hunold 2015,
-/// section 4).
+/// A barrier made of messages, which is the same with every MPI library (Hunold 2015, section 4).
 template <void (*run)(const Ranks &)> class MessageBarrier : public BarrierSynchronizer {
 public:
     explicit MessageBarrier(const SynchronizerArguments &arguments)
@@ -154,13 +156,13 @@ private:
     Ranks ranks_;
 };
 
-// Number of polls after which a waiting rank yields its processor: the rank it waits for may need it, and MPI does not
-// yield when it reads memory of the same node.
+// Number of polls after which a waiting rank yields its processor, which the last rank may need. MPI does not yield
+// when it reads memory of the same node.
 constexpr int polls_per_yield = 100;
 
-/// All ranks increment a counter at rank 0; the last one releases the others, each through a word in that rank's own
-/// memory. So each rank polls its own memory and not the one word that late ranks need, and while polling it also
-/// serves accesses to its memory, which a rank that has left would not do.
+/// A one-sided barrier. All ranks increment a counter in the memory of rank 0; the last rank releases the others, each
+/// through a word in that rank's memory. Each rank polls its own memory, so that polls do not slow down the counter. By
+/// polling through MPI, it also lets MPI process accesses by other ranks.
 class Central : public BarrierSynchronizer {
 public:
     explicit Central(const SynchronizerArguments &arguments)
@@ -182,11 +184,11 @@ public:
     }
 
 private:
-    enum Word { counter, release, words };
+    enum Word { counter, release, words }; // `words` is their number
 
     void barrier() override {
         ++barriers_;
-        // The counter is never reset, so that no rank can count itself at a wrong moment.
+        // The counter is never reset: a reset would need a time at which no rank increments it.
         if (fetch(1, MPI_SUM, 0, counter) + 1 < barriers_ * size_) {
             for (int polls = 1; fetch(0, MPI_NO_OP, rank_, release) < barriers_; ++polls) {
                 if (polls % polls_per_yield == 0) {
@@ -202,7 +204,7 @@ private:
         }
     }
 
-    /// The word as it was before.
+    /// Applies `operation` with `value` to a word of `rank`, and returns the previous value of the word.
     long fetch(long value, MPI_Op operation, int rank, int word) const {
         long before = 0;
         check(MPI_Fetch_and_op(&value, &before, MPI_LONG, rank, word, operation, window_), "MPI_Fetch_and_op");
@@ -213,7 +215,7 @@ private:
     MPI_Win window_ = MPI_WIN_NULL;
     int rank_;
     long size_;
-    long barriers_ = 0;
+    long barriers_ = 0; // number of barriers so far
 };
 
 template <long count> std::unique_ptr<Synchronizer> make_mpi_barriers(const SynchronizerArguments &arguments) {

@@ -1,3 +1,5 @@
+// Synchronizer `harmonize`: MPIX_Harmonize of libdownbeat, i.e. a common deadline on the global clock. The slack is the
+// time from the agreement on the deadline to the deadline.
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
 #include "synchronizers/synchronizer.h"
@@ -15,8 +17,8 @@ public:
     explicit Harmonize(const SynchronizerArguments &arguments) : comm_(arguments.comm.handle()) {
         const std::string &slack = arguments.component.word("slack");
         if (slack != slack_of_run) {
-            own_ = arguments.harmonized.with_slack(slack);
-            comm_ = own_->handle();
+            own_comm_ = arguments.harmonized.with_slack(slack);
+            comm_ = own_comm_->handle();
         }
         const std::string &barrier = arguments.component.word("after");
         if (barrier != no_barrier) {
@@ -27,7 +29,7 @@ public:
         }
     }
 
-    // Others start on this communicator too, and what they were unsure of is counted.
+    // Other cells and the clock start on this communicator, too, so the count of unsure starts has changed.
     void prepare(const Series &) override { unsure_before_ = stats().unsure_clocks; }
 
     bool start(double delay) override {
@@ -36,7 +38,7 @@ public:
         }
         int flag = 0;
         check(MPIX_Harmonize_delayed(comm_, delay, &flag), "MPIX_Harmonize_delayed");
-        if (flag == 0) { // costs a start that failed some tens of nanoseconds
+        if (flag == 0) { // reading the statistics takes some 10 ns, which matters less after a failed start
             const long long count = stats().unsure_clocks;
             unsure_ = count > unsure_before_;
             unsure_before_ = count;
@@ -49,8 +51,8 @@ public:
     Start last_start() const override {
         Start start;
         check(MPIX_Harmonize_deadline(comm_, &start.deadline), "MPIX_Harmonize_deadline");
-        if (own_) {
-            start.deadline = own_->on_clock_of_run(start.deadline);
+        if (own_comm_) {
+            start.deadline = own_comm_->on_clock_of_run(start.deadline);
         }
         start.slack = stats().slack;
         return start;
@@ -58,7 +60,7 @@ public:
 
     bool unsure() const override { return unsure_; }
 
-    ClockError clock_error() const override { return own_ ? own_->error() : ClockError{}; }
+    ClockError clock_error() const override { return own_comm_ ? own_comm_->error() : ClockError{}; }
 
     std::string advice() const override {
         return "at most one rank per processor, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance, --late or "
@@ -73,10 +75,10 @@ private:
     }
 
     MPI_Comm comm_;
-    std::shared_ptr<const HarmonizedComm> own_; // where the method is another than the run's
-    std::unique_ptr<Synchronizer> barrier_;     // where one runs before
-    long long unsure_before_ = 0;               // starts on comm_ by a clock that was not known well
-    bool unsure_ = false;                       // of the last start whose flag was 0
+    std::shared_ptr<const HarmonizedComm> own_comm_; // communicator for another slack than the run's; else null
+    std::unique_ptr<Synchronizer> barrier_;          // barrier before each start; null for none
+    long long unsure_before_ = 0;                    // the library's count of unsure starts on comm_
+    bool unsure_ = false;                            // the last failed start was unsure
 };
 
 } // namespace

@@ -1,3 +1,5 @@
+// Synchronizer `roundtime`: after a barrier, rank 0 broadcasts a start time in the near future, and all ranks wait for
+// it.
 #include "mpi/communicator.h"
 #include "synchronizers/synchronizer.h"
 
@@ -6,10 +8,11 @@
 namespace bench {
 namespace {
 
-constexpr double default_factor = 3.0; // mean broadcasts
+constexpr double default_factor = 3.0; // slack, in mean times of a broadcast
 
-/// With a fixed lead there is no barrier: the lead must cover the arrival of the last rank, and a rank that arrives
-/// later knows that it is late.
+/// The slack, i.e. the time from rank 0's decision to the start, is a multiple of the time of a broadcast, or a fixed
+/// "lead". With a fixed lead there is no barrier, so the lead must be long enough for the last rank to arrive; a rank
+/// that arrives later returns false.
 class RoundTime : public Synchronizer {
 public:
     explicit RoundTime(const SynchronizerArguments &arguments)
@@ -60,11 +63,11 @@ private:
     const GlobalClock &clock_;
     MPI_Comm messages_;
     MPI_Comm barrier_;
-    double factor_;
-    bool fixed_;
-    std::optional<double> budget_; // seconds
-    std::optional<double> slack_;  // seconds from the decision to the deadline
-    double deadline_ = 0.0;        // seconds on the global clock
+    double factor_;                // of the slack, in mean times of a broadcast
+    bool fixed_;                   // fixed lead
+    std::optional<double> budget_; // time per cell, s; empty: the stopping rule decides
+    std::optional<double> slack_;  // s; empty until it is measured
+    double deadline_ = 0.0;        // s on the global clock
 };
 
 } // namespace

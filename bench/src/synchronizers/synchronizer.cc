@@ -7,20 +7,21 @@ namespace {
 
 constexpr int broadcasts = 10;
 
-double one_lag(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages) {
+/// The time until this rank has received rank 0's reading of the clock, s, in a single broadcast.
+double lag_of_broadcast(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages) {
     check(MPI_Barrier(messages), "MPI_Barrier");
-    double seen = comm.is_root() ? clock.now() : 0.0;
-    check(MPI_Bcast(&seen, 1, MPI_DOUBLE, 0, messages), "MPI_Bcast");
-    return clock.now() - seen;
+    double sent = comm.is_root() ? clock.now() : 0.0;
+    check(MPI_Bcast(&sent, 1, MPI_DOUBLE, 0, messages), "MPI_Bcast");
+    return clock.now() - sent;
 }
 
 } // namespace
 
 double measure_broadcast_lag(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages) {
-    one_lag(comm, clock, messages); // the first sets up connections
+    lag_of_broadcast(comm, clock, messages); // sets up connections
     double sum = 0.0;
     for (int i = 0; i < broadcasts; ++i) {
-        sum += one_lag(comm, clock, messages);
+        sum += lag_of_broadcast(comm, clock, messages);
     }
     double slowest = 0.0;
     check(MPI_Allreduce(&sum, &slowest, 1, MPI_DOUBLE, MPI_MAX, messages), "MPI_Allreduce");
@@ -41,6 +42,7 @@ const std::vector<SynchronizerInfo> &all_synchronizers() {
 
 namespace {
 
+/// A call of the operation per sample.
 class PerCall : public Timing {
 public:
     Stamps run(Operation &operation, Synchronizer &, const StampClock &clock) override {
@@ -50,6 +52,7 @@ public:
     }
 };
 
+/// Many calls per sample, in a row.
 class Batched : public Timing {
 public:
     explicit Batched(long calls) : calls_(calls) {}
@@ -64,6 +67,7 @@ private:
     long calls_;
 };
 
+/// Many calls per sample, each followed by the synchronizer.
 class BatchSynced : public Timing {
 public:
     explicit BatchSynced(long calls) : calls_(calls) {}
@@ -71,7 +75,7 @@ public:
         const std::int64_t entry = clock.read();
         for (long i = 0; i < calls_; ++i) {
             operation.run();
-            synchronizer.start(0.0); // its time counts: that is the scheme's error, and results must show it
+            synchronizer.start(0.0); // its time counts in this scheme, a known error that results should show
         }
         return {entry, clock.read()};
     }
@@ -105,7 +109,7 @@ const std::vector<TimingInfo> &all_timings() {
           "Hunold 2015, Fig. 2 (3); Phloem, mpiBench",
           {calls}},
          make_batch<BatchSynced>},
-        // It differs from per_call in the synchronizer.
+        // The same as per_call; only the synchronizer differs.
         {{"window", "time every call at the start of its own window; needs synchronizer window",
           "Hunold 2015, Fig. 2 (4); SKaMPI, NBCBench"},
          make_per_call}};

@@ -1,3 +1,6 @@
+// Synchronizers and timing schemes. A synchronizer brings all ranks to the start of a sample: by a barrier, or at a
+// common time of the global clock (the deadline). A timing scheme decides which calls of the operation a sample's two
+// stamps enclose.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -16,72 +19,73 @@
 
 namespace bench {
 
-/// A start, as known afterwards, in seconds; NaN if the synchronizer does not know it.
+constexpr double unknown_time = std::numeric_limits<double>::quiet_NaN();
+
+/// Times of a start, s; NaN if the synchronizer has no such time.
 struct Start {
-    double deadline = std::numeric_limits<double>::quiet_NaN(); // on the global clock, without any rank's delay
-    double slack = std::numeric_limits<double>::quiet_NaN();
-    double end =
-        std::numeric_limits<double>::quiet_NaN(); // on the global clock; the sample is invalid if a rank leaves later
+    double deadline = unknown_time; // common start without delays, on the global clock
+    double slack = unknown_time;    // time from the decision on the deadline to the deadline
+    double end = unknown_time;      // on the global clock; the sample is invalid if a rank leaves the operation later
 };
 
-/// Information for a synchronizer before a series of starts. The same on all ranks.
+/// A series of starts between two calls of Synchronizer::prepare(). The same on all ranks.
 struct Series {
-    long starts;
-    double duration; // seconds from a start to the next call of start(), estimated: the operation and the longest delay
+    long starts;     // number of starts
+    double duration; // estimated time from a start to the next call of start(), s: operation and longest delay
 };
 
-/// A way to let all ranks start together.
+/// A way to start all ranks together.
 class Synchronizer {
 public:
     virtual ~Synchronizer() = default;
 
-    /// Collective. Before every series: agrees on the parameters of its starts, and learns from the series before.
+    /// Collective. Called before every series: the ranks agree on the parameters of its starts.
     virtual void prepare(const Series &) {}
 
-    /// Starts after which prepare() is due, where such a call (see Series) takes `duration`, and the clocks may go
-    /// unwatched for `unwatched` seconds. At least 1, the same on all ranks.
-    virtual long longest_series(double duration, double unwatched) const {
-        return static_cast<long>(std::clamp(unwatched / std::max(duration, 1e-9), 1.0, 1e9));
+    /// The largest number of starts of a series, at least 1; the same on all ranks. `duration`: see Series.
+    /// `refresh_interval`: longest time between two checks of the clocks, which happen before a series, s.
+    virtual long longest_series(double duration, double refresh_interval) const {
+        return static_cast<long>(std::clamp(refresh_interval / std::max(duration, 1e-9), 1.0, 1e9));
     }
 
-    /// Collective. Returns when this rank is to start, `delay` seconds (which may differ between ranks) after the
-    /// common start; false if it knows that it starts late.
+    /// Collective. Returns at this rank's start, `delay` seconds after the common start; the delay may differ between
+    /// ranks. Returns false (the flag of the sample is 0) if the rank starts late.
     virtual bool start(double delay) = 0;
 
-    /// Whether start() may synchronize the clocks of the run. Checking after each start costs time between samples,
-    /// which barriers pass on.
+    /// True if start() may synchronize the clocks of the run. The caller then reads the clock's parameters after each
+    /// start; for other synchronizers it saves that time.
     virtual bool synchronizes_clocks() const { return false; }
 
-    /// Local. About the last start; called after the operation, so that asking costs no time before it.
+    /// Local. Times of the last start. Called after the operation, so that it does not delay the operation.
     virtual Start last_start() const { return {}; }
 
-    /// Local. After a start() that returned false: whether this rank does not know its clock well enough to know
-    /// whether it started on time.
+    /// Local. Called after a start() that returned false: true if that is because the error of this rank's clock is too
+    /// large to tell whether the rank was late.
     virtual bool unsure() const { return false; }
 
-    /// Local. Error of a clock of the synchronizer's own, which adds to that of the run's clock.
+    /// Local. Error of the synchronizer's own clock, which adds to the error of the run's clock; 0 if it has none.
     virtual ClockError clock_error() const { return {}; }
 
-    /// Seconds after which a cell is complete with what it has; none if the stopping rule alone decides.
+    /// Time after which a cell is complete, s; empty if only the stopping rule decides.
     virtual std::optional<double> budget() const { return std::nullopt; }
 
-    /// The remedy if too many starts fail, for the error message.
+    /// A remedy if too many starts fail, for the error message "...; try ...".
     virtual std::string advice() const { return "at most one rank per processor, an idle machine"; }
 };
 
 struct SynchronizerArguments {
     const Communicator &comm;
     const GlobalClock &clock;    // of comm
-    MPI_Comm messages;           // a duplicate of comm for messages of the synchronizer's own
-    MPI_Comm barrier;            // of the same ranks, for MPI_Barrier: its algorithm may be chosen
-    HarmonizedComms &harmonized; // for starts by another method than the run's
+    MPI_Comm messages;           // duplicate of comm for the synchronizer's messages
+    MPI_Comm barrier;            // duplicate of comm for MPI_Barrier, whose algorithm the user may have chosen
+    HarmonizedComms &harmonized; // communicators for starts with another slack than the run's
     const Component &component;
 };
 
 struct SynchronizerInfo : ComponentInfo {
     /// Collective.
     std::unique_ptr<Synchronizer> (*make)(const SynchronizerArguments &arguments);
-    /// Whether it calls MPI_Barrier at every start.
+    /// True if the synchronizer calls MPI_Barrier at every start.
     bool (*calls_mpi_barrier)(const Component &component) = [](const Component &) { return false; };
 };
 
@@ -93,32 +97,31 @@ SynchronizerInfo harmonize();
 } // namespace synchronizers
 
 const std::vector<SynchronizerInfo> &all_synchronizers();
-/// Those that bring all ranks together and need no parameters, so that they may also run before another synchronizer.
+/// The barriers among the synchronizers. They need no parameters, so they may also run before another synchronizer.
 const std::vector<SynchronizerInfo> &all_barriers();
 
-/// Collective. Seconds from rank 0's clock reading until a rank has received it: the mean of ten broadcasts, each after
-/// a barrier, for the slowest rank. The same on all ranks. `messages` is a duplicate of `comm`.
+/// Collective. The time from rank 0's clock reading until the slowest rank has received it in a broadcast, s: the mean
+/// of ten broadcasts, each after a barrier. The same on all ranks. `messages` is a duplicate of `comm`.
 double measure_broadcast_lag(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages);
 
-/// A sample's readings of the local clock.
+/// The two readings of the local clock of a sample.
 struct Stamps {
-    std::int64_t entry;
-    std::int64_t exit;
+    std::int64_t entry; // before the operation
+    std::int64_t exit;  // after the operation
 };
 
-/// The part of a sample between its two stamps, and these.
+/// A timing scheme: takes the stamps of a sample and makes the calls between them.
 class Timing {
 public:
     virtual ~Timing() = default;
 
-    /// Collective. The timed part: one or more calls of the operation, right after the first stamp and right before
-    /// the second.
+    /// Collective. Takes a stamp, calls the operation once or several times, and takes a stamp.
     virtual Stamps run(Operation &operation, Synchronizer &synchronizer, const StampClock &clock) = 0;
 
-    /// Calls of the operation per sample; times are divided by it.
+    /// The number of calls of the operation per sample. Times are divided by it.
     virtual long calls() const { return 1; }
 
-    /// Whether run() uses the synchronizer, whose last start is then no longer that of the sample.
+    /// True if run() calls the synchronizer. Then last_start() after run() is not the start of the sample.
     virtual bool synchronizes() const { return false; }
 };
 
@@ -128,7 +131,7 @@ struct TimingInfo : ComponentInfo {
 
 const std::vector<TimingInfo> &all_timings();
 
-/// Timing scheme `window` and the synchronizer of that name belong together.
+/// Name of a timing scheme and of the synchronizer that it needs.
 constexpr const char *window_name = "window";
 
 } // namespace bench

@@ -1,3 +1,5 @@
+// Synchronizer `window`: the ranks agree once on a series of start times at equal distances (windows) and then start
+// without messages.
 #include "mpi/communicator.h"
 #include "rules/window_size.h"
 #include "synchronizers/synchronizer.h"
@@ -10,17 +12,18 @@
 namespace bench {
 namespace {
 
-// Broadcasts that the first window waits for: its start must not have passed when the last rank learns it.
+// Time from the decision to the first window, in times of a broadcast, so that the last rank learns it before it
+// begins.
 constexpr double lead_broadcasts = 10.0;
 
-// Windows in a row before the ranks agree again: the most that one disturbance can spoil.
-constexpr long most_windows = 100;
+// Windows before the ranks agree again. It limits the number of windows that a disturbance can spoil.
+constexpr long max_windows = 100;
 
-constexpr const char *repeat = "repeat";
+constexpr const char *repeat = "repeat"; // value of parameter "overrun"
 
-/// Windows follow each other without a message. A rank that is late for one runs the operation at once, and so comes
-/// nearer to the time of the windows with every operation that takes less than one: a slow operation costs the windows
-/// that it ran into and those until the lost time is made good, or until the ranks agree again.
+/// A rank that is late for a window runs the operation at once, and catches up with the windows as long as operations
+/// are shorter than a window. So a slow operation spoils the windows until the rank has caught up, or until the ranks
+/// agree on new windows.
 class Window : public Synchronizer {
 public:
     explicit Window(const SynchronizerArguments &arguments)
@@ -33,9 +36,9 @@ public:
         if (!lag_) {
             lag_ = measure_broadcast_lag(comm_, clock_, messages_);
         }
-        // The ranks gather here; so rank 0 decides when all have arrived.
+        // After this reduction and barrier all ranks are here, so rank 0 can decide on a time in the near future.
         std::vector<std::uint8_t> fits(fits_.size());
-        if (!fits.empty()) { // an MPI library may divide by the count
+        if (!fits.empty()) { // a count of 0 made an MPI library divide by zero
             check(MPI_Reduce(fits_.data(), fits.data(), static_cast<int>(fits.size()), MPI_UNSIGNED_CHAR, MPI_MAX, 0,
                              messages_),
                   "MPI_Reduce");
@@ -50,21 +53,25 @@ public:
         next_ = begin_ = decision[0];
         size_.set(decision[1]);
         fits_.clear();
-        fits_.reserve(static_cast<std::size_t>(series.starts)); // no memory is sought while windows run
+        fits_.reserve(static_cast<std::size_t>(series.starts)); // avoids allocations during the windows
     }
 
-    long longest_series(double duration, double unwatched) const override {
-        return std::min(Synchronizer::longest_series(std::max(size_.value(), size_.smallest(duration)), unwatched),
-                        most_windows);
+    long longest_series(double duration, double refresh_interval) const override {
+        const double window = std::max(size_.value(), size_.smallest(duration));
+        return std::min(Synchronizer::longest_series(window, refresh_interval), max_windows);
     }
 
     bool start(double delay) override {
         const double arrival = clock_.now();
-        // Since the last start, or since this rank missed it: time lost earlier is not related to the size.
+        // Time of the last call, from its window's start, or from the arrival of this rank if it missed the start: time
+        // lost earlier says nothing about the size.
         const double needed = arrival - delay - begin_;
-        const WindowFit fit = needed > size_.value()     ? WindowFit::missed
-                              : needed > size_.smaller() ? WindowFit::tight
-                                                         : WindowFit::ample;
+        WindowFit fit = WindowFit::ample;
+        if (needed > size_.value()) {
+            fit = WindowFit::missed;
+        } else if (needed > size_.smaller()) {
+            fit = WindowFit::tight;
+        }
         fits_.push_back(static_cast<std::uint8_t>(fit));
         start_ = next_;
         next_ += size_.value();
@@ -91,14 +98,14 @@ private:
     const Communicator &comm_;
     const GlobalClock &clock_;
     MPI_Comm messages_;
-    bool adapts_;
-    bool repeats_;
+    bool adapts_;  // the size may grow
+    bool repeats_; // a sample that ends after its window is invalid
     WindowSize size_;
-    std::optional<double> lag_;      // seconds, of a broadcast
-    double start_ = 0.0;             // of the window in force, seconds on the global clock
-    double begin_ = 0.0;             // of the call in force, without its delay: start_, or later where it was missed
-    double next_ = 0.0;              // start of the next
-    std::vector<std::uint8_t> fits_; // of the series, WindowFit
+    std::optional<double> lag_;      // time of a broadcast, s; empty until it is measured
+    double start_ = 0.0;             // start of the current window, s on the global clock
+    double begin_ = 0.0;             // begin of the current call without its delay: start_, or later if it was missed
+    double next_ = 0.0;              // start of the next window
+    std::vector<std::uint8_t> fits_; // WindowFit of each window of the series
 };
 
 } // namespace

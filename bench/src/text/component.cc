@@ -38,7 +38,7 @@ std::optional<double> to_seconds(std::string_view text) {
     return to_number(text) == 0.0 ? std::optional(0.0) : std::nullopt;
 }
 
-/// In the largest unit that gives a whole number, so that equal durations have equal texts.
+/// Writes a duration in the largest unit that gives an integer, so that equal durations have equal texts.
 std::string write_seconds(double seconds) {
     if (seconds == 0.0) {
         return "0";
@@ -52,7 +52,7 @@ std::string write_seconds(double seconds) {
     return fmt::format("{:.9g}ns", seconds * 1e9);
 }
 
-/// Valid whatever the other values are.
+/// True if `text` is the parameter's special word or its "auto".
 bool is_word(const ComponentParameter &parameter, const std::string &text) {
     return !text.empty() && (text == parameter.values.word || (text == "auto" && parameter.value == "auto"));
 }
@@ -81,6 +81,7 @@ bool is_valid(const ComponentParameter &parameter, const std::string &text) {
     return false;
 }
 
+/// The valid `text` in the form that equal values share: 1e3 becomes 1000, 0.05ms becomes 50us.
 std::string canonical(const ComponentParameter &parameter, const std::string &text) {
     if (is_word(parameter, text)) {
         return text;
@@ -99,7 +100,7 @@ std::string canonical(const ComponentParameter &parameter, const std::string &te
 
 constexpr std::size_t message_size = 512;
 
-/// The text within the parentheses of a component; null if there are none.
+/// The text within the parentheses of a component. Its `text` is null if there are no parentheses.
 db_slice inside_of(std::string_view kind, std::string_view text) {
     db_slice name{};
     db_slice inside{};
@@ -178,7 +179,7 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
         }
         values_[parameter.name] = canonical(parameter, value);
     }
-    std::vector<std::string> written;
+    std::vector<std::string> non_defaults;
     std::vector<std::string> texts;
     for (const ComponentParameter &parameter : info.parameters) {
         const auto match = values_.find(parameter.name);
@@ -189,12 +190,12 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
             }
             values_[parameter.name] = canonical(parameter, parameter.value);
         } else if (parameter.value.empty() || match->second != canonical(parameter, parameter.value)) {
-            written.push_back(parameter.name + "=" + match->second);
+            non_defaults.push_back(parameter.name + "=" + match->second);
         }
         texts.push_back(parameter.name + "=" + values_.at(parameter.name));
     }
     full_text_ = texts.empty() ? name_ : fmt::format("{}({})", name_, join(texts, ","));
-    text_ = written.empty() ? name_ : fmt::format("{}({})", name_, join(written, ","));
+    text_ = non_defaults.empty() ? name_ : fmt::format("{}({})", name_, join(non_defaults, ","));
 }
 
 Component Component::with_free_text(std::string_view kind, std::string_view text, const std::string &name) {
@@ -208,7 +209,7 @@ Component Component::with_free_text(std::string_view kind, std::string_view text
     return component;
 }
 
-// Values were checked when the component was parsed.
+// The constructor has checked the values, so these conversions succeed.
 long Component::whole(const std::string &parameter) const { return std::lround(real(parameter)); }
 
 double Component::real(const std::string &parameter) const { return to_number(values_.at(parameter)).value(); }
@@ -216,11 +217,11 @@ double Component::real(const std::string &parameter) const { return to_number(va
 double Component::seconds(const std::string &parameter) const { return to_seconds(values_.at(parameter)).value(); }
 
 double parse_duration(std::string_view what, std::string_view text) {
-    constexpr double most = 3600.0; // what is longer is a mistake
+    constexpr double max = 3600.0; // s; a longer duration is a typing error
     const std::optional<double> seconds = to_seconds(text);
-    if (!seconds || !(*seconds >= 0.0 && *seconds <= most)) {
+    if (!seconds || !(*seconds >= 0.0 && *seconds <= max)) {
         throw Error::usage(fmt::format(
-            "{} cannot be '{}'; use a duration up to {:g}s with a unit (ns, us, ms, s), e.g. 50us", what, text, most));
+            "{} cannot be '{}'; use a duration up to {:g}s with a unit (ns, us, ms, s), e.g. 50us", what, text, max));
     }
     return *seconds;
 }

@@ -1,3 +1,6 @@
+// Components: what a command line names, with parameters in parentheses, e.g. "window(size=100us)". Synchronizers,
+// operations, arrival patterns, stopping rules and output formats are components. A registry (a vector of entries that
+// derive from ComponentInfo) lists the components of a kind and their parameters; Component parses and checks the text.
 #pragma once
 
 #include "text/error.h"
@@ -14,41 +17,42 @@ namespace bench {
 struct ComponentValues {
     enum class Kind { whole, real, duration, choice, text, component };
     Kind kind = Kind::text;
-    double low = 0.0; // of numbers; of durations in seconds
-    double high = 0.0;
-    std::vector<std::string> choices;
-    std::string word; // also valid, e.g. "rotating"; "" for none
+    double low = 0.0;                 // smallest valid number; for durations in seconds
+    double high = 0.0;                // largest valid number; for durations in seconds
+    std::vector<std::string> choices; // valid texts of a choice; for Kind::component: the kind of libdownbeat component
+    std::string word;                 // a word that is valid beside the values, e.g. "rotating"; "" for none
 
     static ComponentValues whole(double low, double high) { return {Kind::whole, low, high, {}, ""}; }
     static ComponentValues real(double low, double high) { return {Kind::real, low, high, {}, ""}; }
-    /// Written with its unit, e.g. 50us; 0 needs none.
+    /// A duration is written with its unit, e.g. 50us; 0 needs no unit. `low` and `high` are seconds.
     static ComponentValues duration(double low, double high) { return {Kind::duration, low, high, {}, ""}; }
     static ComponentValues choice(std::vector<std::string> choices) {
         return {Kind::choice, 0.0, 0.0, std::move(choices), ""};
     }
-    /// A component of libdownbeat, which checks it.
+    /// A component of libdownbeat ("scheme", "slack", ...); libdownbeat checks its text.
     static ComponentValues component(std::string kind) { return {Kind::component, 0.0, 0.0, {std::move(kind)}, ""}; }
     /// Any text without commas and parentheses, e.g. the path of a file.
     static ComponentValues text() { return {Kind::text, 0.0, 0.0, {}, ""}; }
 
+    /// These values and the word `valid`.
     ComponentValues or_word(std::string valid) const {
         ComponentValues values = *this;
         values.word = std::move(valid);
         return values;
     }
 
-    /// "an integer from 1 to 100", for messages and lists.
+    /// Describes the valid values for messages and lists: "an integer from 1 to 100".
     std::string describe() const;
 };
 
 struct ComponentParameter {
     std::string name;
-    std::string value;   // the default, as it would be written; "auto" makes auto a valid value; "" must be given
-    std::string meaning; // one line
+    std::string value;   // default as text; "auto": the word auto is valid, too; "": the parameter is required
+    std::string meaning; // one line of help
     ComponentValues values;
 };
 
-/// Name and parameters: the first member of every registry entry of this kind.
+/// Name, description and parameters of a component. Base of the registry entries.
 struct ComponentInfo {
     std::string name;
     std::string description;
@@ -56,22 +60,24 @@ struct ComponentInfo {
     std::vector<ComponentParameter> parameters = {};
 };
 
-/// A component as a command line names it, "window(size=100us)": a name, and parameters in parentheses where they
-/// differ from their defaults. The same grammar as the schemes of libdownbeat.
+/// A parsed component. Parameters that are not in its text have their defaults. The grammar is that of the schemes of
+/// libdownbeat.
 class Component {
 public:
     Component() = default;
-    /// Throws Error::usage, which names the problem and the valid values; `kind` is e.g. "synchronizer".
+    /// Parses `text`. Throws Error::usage with the problem and the valid values; `kind`, e.g. "synchronizer", begins
+    /// the message.
     Component(std::string_view kind, std::string_view text, const ComponentInfo &info);
 
-    /// With unchecked text in its parentheses: word("parameters"). `name` is the component's name.
+    /// Makes a component whose text in parentheses is not checked and available as word("parameters").
     static Component with_free_text(std::string_view kind, std::string_view text, const std::string &name);
 
     const std::string &name() const { return name_; }
-    /// The shortest form, for files and tables. The same component always has the same text.
+    /// The name, with the parameters that differ from their defaults. Equal components have equal texts, so files and
+    /// tables identify a component by it.
     const std::string &text() const { return text_; }
 
-    /// The complete form, with every parameter, for readers.
+    /// The name with all parameters.
     const std::string &full_text() const { return full_text_; }
 
     bool is_auto(const std::string &parameter) const { return word(parameter) == "auto"; }
@@ -84,18 +90,18 @@ private:
     std::string name_;
     std::string text_;
     std::string full_text_;
-    std::map<std::string, std::string> values_; // as written
+    std::map<std::string, std::string> values_; // canonical text of each parameter, by name
 };
 
-/// Seconds of a duration that is written with its unit (ns, us, ms, s), e.g. "50us", or as "0". Throws Error::usage;
-/// `what` is e.g. "--delay".
+/// Parses a duration with its unit (ns, us, ms, s), e.g. "50us", or "0". Returns seconds. Throws Error::usage; `what`,
+/// e.g. "--delay", begins the message.
 double parse_duration(std::string_view what, std::string_view text);
 
 /// The name before the parentheses.
 std::string component_name(std::string_view text);
 
-/// The components of a comma-separated list of a registry's entries, in order. Throws Error::usage on an unknown name,
-/// a bad parameter, or the same component twice.
+/// Parses a comma-separated list of a registry's components. Throws Error::usage on an unknown name, a bad parameter,
+/// or a component that occurs twice.
 template <typename Registry>
 std::vector<Component> parse_components(std::string_view kind, std::string_view list, const Registry &registry) {
     std::vector<Component> components;
@@ -105,11 +111,11 @@ std::vector<Component> parse_components(std::string_view kind, std::string_view 
         components.emplace_back(kind, text, find_by_name(registry, component_name(text)));
         texts.push_back(components.back().text());
     }
-    check_names(kind, texts, texts); // none twice
+    check_no_duplicates(kind, texts);
     return components;
 }
 
-/// One component of a registry. Throws as above.
+/// Parses the text of a single component. Throws Error::usage like parse_components.
 template <typename Registry>
 Component parse_component(std::string_view kind, std::string_view text, const Registry &registry) {
     std::vector<Component> components = parse_components(kind, text, registry);

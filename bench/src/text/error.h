@@ -1,3 +1,4 @@
+// Errors of downbeat-bench and the exit statuses of the process.
 #pragma once
 
 #include <stdexcept>
@@ -9,29 +10,29 @@ namespace bench {
 enum class ExitStatus : int {
     success = 0,
     failure = 1,       // MPI, a file or the system failed
-    bad_arguments = 2, // nothing was measured
-    unmeasured = 3,    // a cell got fewer valid samples than requested
-    wrong_results = 4, // an operation left a wrong result
+    bad_arguments = 2, // invalid command line or environment; nothing was measured
+    unmeasured = 3,    // a cell has fewer valid samples than requested
+    wrong_results = 4, // an operation returned a wrong result
 };
 
-/// The one exception of downbeat-bench; its message is one line.
+/// The exception type of downbeat-bench. Its message is one line.
 ///
-/// The end of the run depends on whether all ranks know: an error that all ranks throw together ends in MPI_Finalize;
-/// an error of one rank ends in MPI_Abort, since the others wait for it in some collective call.
+/// An error that all ranks throw together ("known everywhere") ends in MPI_Finalize. An error that one rank throws ends
+/// in MPI_Abort, because the other ranks wait for this rank in a collective call.
 class Error : public std::runtime_error {
 public:
-    /// Bad arguments, found by every rank.
+    /// Bad arguments; all ranks detect them.
     static Error usage(const std::string &message) { return {ExitStatus::bad_arguments, true, message}; }
     /// A failure that all ranks have agreed on; only rank 0's message is printed.
     static Error everywhere(const std::string &message) { return {ExitStatus::failure, true, message}; }
-    /// A failure that this rank alone knows of.
+    /// A failure on this rank only.
     static Error here(const std::string &message) { return {ExitStatus::failure, false, message}; }
 
-    /// Bad arguments that the library has named in a line of its own.
-    static Error told() { return {ExitStatus::bad_arguments, true, ""}; }
+    /// Bad arguments that libdownbeat has already reported on standard error.
+    static Error already_printed() { return {ExitStatus::bad_arguments, true, ""}; }
 
     ExitStatus status() const { return status_; }
-    bool is_told() const { return what()[0] == '\0'; }
+    bool is_already_printed() const { return what()[0] == '\0'; }
     bool known_everywhere() const { return known_everywhere_; }
 
 private:

@@ -1,3 +1,6 @@
+// Fields: each value that the bench reports is described once, by a Field (name, unit, meaning, table column). Files,
+// tables, their legends and `downbeat-bench list` all read this description. A list of FieldOf<Row> describes the rows
+// of a result: the cells of a run, the schemes of `clock`, the pairs of `rtt`.
 #pragma once
 
 #include <algorithm>
@@ -14,44 +17,44 @@ namespace bench {
 
 /// How a table writes a value.
 enum class ColumnKind {
-    name,         // text, left-aligned; a long one has a line of its own above its rows
-    note,         // text on lines of its own below the row; none if it is empty
-    text,         // right-aligned
-    whole,        // no decimals
-    microseconds, // numbers in seconds; three decimals if one in the column is below 1 us, else two
-    ratio,        // two decimals
-    percent,      // shares of 1, one decimal
-    ppm,          // shares of 1, four decimals
-    fine,         // four decimals
-    precise,      // nine decimals
+    name,         // left-aligned text; a long text has a line above its rows
+    note,         // text on lines below the row; an empty text has no line
+    text,         // right-aligned text
+    whole,        // number without decimals
+    microseconds, // seconds, shown in us with two decimals; with three if a value of the column is below 1 us
+    ratio,        // number with two decimals
+    percent,      // fraction, shown in percent with one decimal
+    ppm,          // fraction, shown in parts per million with four decimals
+    fine,         // number with four decimals
+    precise,      // number with nine decimals
 };
 
 /// A column of a table.
 struct Column {
-    std::string group; // heading above those of adjacent columns that have the same group; "" for none
-    std::string heading;
+    std::string group;   // common heading above adjacent columns with the same group; "" for none
+    std::string heading; // heading of this column
     ColumnKind kind = ColumnKind::microseconds;
-    std::string legend{}; // its meaning, said once for columns that share it; "" for none
+    std::string legend{}; // explanation below the table, printed once for columns with the same legend; "" for none
 };
 
 enum class FieldType { text, count, number, flag };
 
-/// What a value is: the one description that files, tables, their legends and `downbeat-bench list` follow.
+/// Description of a value.
 struct Field {
-    std::string name;    // in all files: of the netCDF variable, the JSON key, the CSV column (which adds the unit)
-    std::string unit;    // or ""
+    std::string name;    // netCDF variable, JSON key and CSV column (to which CSV adds the unit)
+    std::string unit;    // "" for none
     std::string meaning; // one line
     FieldType type = FieldType::number;
-    Column column{};                                                                   // in tables
-    std::vector<std::string> flags{};                                                  // the words for 0, 1, ...
-    std::vector<std::pair<std::string, std::variant<std::string, long>>> attributes{}; // what else files say of it
+    Column column{};                  // in tables
+    std::vector<std::string> flags{}; // names of the values 0, 1, ... of a flag
+    std::vector<std::pair<std::string, std::variant<std::string, long>>> attributes{}; // further netCDF attributes
 };
 
-/// Values of a field, row by row; a missing number is NaN. A span refers to memory of its caller's.
+/// Values of a field, row by row. A missing number is NaN. A span points to memory of the caller.
 using Values =
     std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::string>, std::span<const double>>;
 
-/// One of them.
+/// A single value of a field.
 using Value = std::variant<double, std::int64_t, std::string>;
 
 template <typename Type> inline constexpr bool is_text = std::is_convertible_v<Type, std::string>;
@@ -63,18 +66,18 @@ template <typename Type> constexpr FieldType field_type() {
                                             : FieldType::count;
 }
 
-/// The type in which values are kept.
+/// The element type of Values for a member of this type.
 template <typename Type>
 using Stored = std::conditional_t<is_text<Type>, std::string,
                                   std::conditional_t<std::is_floating_point_v<Type>, double, std::int64_t>>;
 
-/// A field of a kind of row: a cell, a scheme, a pair. Where its value is a list, it has one more dimension.
+/// A field with a function that reads its value from a row. A field whose value is a list has one more dimension.
 template <typename Row> struct FieldOf : Field {
-    std::function<Values(const Row &)> values; // of one row
+    std::function<Values(const Row &)> values; // the value, or the list of values, of a row
 
     FieldOf(Field field, std::function<Values(const Row &)> get) : Field(std::move(field)), values(std::move(get)) {}
 
-    /// `get`: a member of a row, or a function of it.
+    /// `get` is a pointer to a member of Row, or a function of a row. Sets `type` from its result.
     template <typename Get>
     FieldOf(std::string of_name, std::string of_unit, std::string of_meaning, Get get, Column of_column = {})
         : Field{std::move(of_name), std::move(of_unit), std::move(of_meaning)} {
@@ -97,7 +100,7 @@ template <typename Row> struct FieldOf : Field {
     }
 };
 
-/// The value of a row where the field has one.
+/// The value of a row, for a field that is not a list.
 template <typename Row> Value value_of(const FieldOf<Row> &field, const Row &row) {
     return std::visit([](const auto &values) -> Value { return values[0]; }, field.values(row));
 }

@@ -19,6 +19,7 @@ Error bad_size(std::string_view token) {
     return Error::usage(fmt::format("'{}' is not a message size; {}", token, valid_forms));
 }
 
+/// log2 of the factor of a suffix: 10 for "K", 20 for "M", 30 for "G". Throws Error::usage on another suffix.
 unsigned shift_of_suffix(std::string_view suffix, std::string_view token) {
     constexpr std::string_view suffixes = "KMG";
     const std::size_t index = suffixes.find(suffix);
@@ -28,7 +29,7 @@ unsigned shift_of_suffix(std::string_view suffix, std::string_view token) {
     return 10 * (static_cast<unsigned>(index) + 1);
 }
 
-// `token` is what the user wrote, `text` the part of it that is one size.
+/// Parses a size. `text` is the piece of the user's `token` to parse; the error message shows the token.
 std::uint64_t parse_size(std::string_view text, std::string_view token) {
     std::uint64_t size = 0;
     const char *const end = text.data() + text.size();

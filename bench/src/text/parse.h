@@ -1,3 +1,4 @@
+// Parses numbers, message sizes and pairs of ranks from command lines.
 #pragma once
 
 #include "text/error.h"
@@ -13,7 +14,7 @@
 
 namespace bench {
 
-/// The number that is the whole text; nothing if it is something else.
+/// Parses a number; empty unless the complete text is a number of this type.
 template <typename Number> std::optional<Number> read_number(std::string_view text) {
     Number number{};
     const char *const end = text.data() + text.size();
@@ -21,38 +22,38 @@ template <typename Number> std::optional<Number> read_number(std::string_view te
     return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
 }
 
-/// The number that an option has been given, between `least` and `most`. Throws Error::usage on anything else; CLI11's
-/// own messages do not name the valid values. `what`: of a number with a fraction.
+/// Parses the value of an option, from `min` to `max`. Throws Error::usage with the valid values otherwise; messages of
+/// CLI11 do not name them. `what` names the kind of a floating-point value in the message.
 template <typename Number>
-Number parse_number(std::string_view option, std::string_view text, Number least, Number most,
+Number parse_number(std::string_view option, std::string_view text, Number min, Number max,
                     std::string_view what = "seconds") {
     const std::optional<Number> number = read_number<Number>(text);
-    if (!number || !(*number >= least && *number <= most)) {
+    if (!number || !(*number >= min && *number <= max)) {
         throw Error::usage(fmt::format("{} cannot be '{}'; use {} from {} to {} without {}", option, text,
-                                       std::is_integral_v<Number> ? "an integer" : what, least, most,
+                                       std::is_integral_v<Number> ? "an integer" : what, min, max,
                                        std::is_integral_v<Number> ? "suffix" : "unit"));
     }
     return *number;
 }
 
-/// Message sizes in bytes from text such as "8:64K" (the powers of two from 8 to 65536), "8,100,1M" or both mixed, in
-/// the order given. K, M and G are factors of 1024. Throws Error::usage on anything else, on 0 and on a size given
+/// Parses message sizes in bytes: "8:64K" (the powers of two from 8 to 65536), "8,100,1M", or a mixture, in the order
+/// of the text. K, M and G are powers of 1024. Throws Error::usage on other text, on 0, and on a size that occurs
 /// twice.
 std::vector<std::uint64_t> parse_sizes(std::string_view text);
 
-/// Two ranks that compare their clocks.
+/// Two ranks that exchange messages to compare their clocks or time a round trip.
 struct Pair {
-    int asker;
-    int answerer;
+    int asker;    // sends the first message of an exchange, and has the results
+    int answerer; // replies
 
     bool operator==(const Pair &) const = default;
 };
 
-/// "0:1"
+/// The text of a pair, "0:1".
 std::string describe_pair(const Pair &pair);
 
-/// Pairs from text such as "0:1,0:2", asker first. Throws Error::usage on anything else, on ranks that are not below
-/// `ranks`, and on a pair given twice.
+/// Parses pairs from text such as "0:1,0:2", asker first. Throws Error::usage on other text, on ranks that are not
+/// below `ranks`, and on a pair that occurs twice.
 std::vector<Pair> parse_pairs(const std::string &text, int ranks);
 
 } // namespace bench

@@ -43,15 +43,21 @@ std::vector<std::string> split_outside_parentheses(std::string_view list) {
     return components;
 }
 
-void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
+void check_no_duplicates(std::string_view what, const std::vector<std::string> &names) {
     for (auto name = names.begin(); name != names.end(); ++name) {
-        if (!contains(valid, *name)) {
-            throw Error::usage(fmt::format("unknown {} '{}'; {}", what, *name, suggestion(*name, valid, join(valid))));
-        }
         if (std::find(names.begin(), name, *name) != name) {
             throw Error::usage(fmt::format("{} '{}' is given twice; give it once", what, *name));
         }
     }
+}
+
+void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
+    for (const std::string &name : names) {
+        if (!contains(valid, name)) {
+            throw Error::usage(fmt::format("unknown {} '{}'; {}", what, name, suggestion(name, valid, join(valid))));
+        }
+    }
+    check_no_duplicates(what, names);
 }
 
 std::vector<std::vector<std::string>> match_groups(const std::string &text, const std::string &expression) {
@@ -89,32 +95,33 @@ std::string fill(const std::string &text, std::size_t indent) {
 
 namespace {
 
-std::string form_of(std::string_view word) {
-    std::string form(word);
-    std::ranges::transform(form, form.begin(),
+/// Normalizes a name for comparison: lower case, '_' for '-', no leading '-'.
+std::string normalized(std::string_view word) {
+    std::string name(word);
+    std::ranges::transform(name, name.begin(),
                            [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
-    return form.erase(0, std::min(form.find_first_not_of('_'), form.size()));
+    return name.erase(0, std::min(name.find_first_not_of('_'), name.size()));
 }
 
-/// The form of a name that other benchmarks, MPI or papers have.
-std::string as_here(std::string form) {
+/// Translates a normalized name of another benchmark, MPI or a paper to downbeat-bench's name.
+std::string translated(std::string name) {
     for (const std::string_view prefix : {"osu_", "mpi_", "imb_"}) {
-        if (form.starts_with(prefix)) {
-            form.erase(0, prefix.size());
+        if (name.starts_with(prefix)) {
+            name.erase(0, prefix.size());
             break;
         }
     }
     using Word = std::pair<std::string_view, std::string_view>;
-    for (const auto &[theirs, here] : {Word{"latency", "ping_pong"}, Word{"dissemination", "bruck"},
-                                       Word{"t_avg", "latency_avg"}, Word{"sigma", "exit_skew"}}) {
-        if (form == theirs) {
+    for (const auto &[foreign, here] : {Word{"latency", "ping_pong"}, Word{"dissemination", "bruck"},
+                                        Word{"t_avg", "latency_avg"}, Word{"sigma", "exit_skew"}}) {
+        if (name == foreign) {
             return std::string(here);
         }
     }
-    return form;
+    return name;
 }
 
-/// How many characters are added, left out, replaced or swapped with the next one.
+/// The edit distance of two words (Damerau 1964): insertions, deletions, replacements, swaps of adjacent characters.
 std::size_t distance(std::string_view a, std::string_view b) {
     const std::size_t width = b.size() + 1;
     std::vector<std::size_t> steps((a.size() + 1) * width);
@@ -139,17 +146,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string> &valid) {
     std::string best;
-    std::size_t least = std::numeric_limits<std::size_t>::max();
-    const std::string typed_form = form_of(word);
-    for (const std::string &meant : {typed_form, as_here(typed_form)}) {
+    std::size_t smallest = std::numeric_limits<std::size_t>::max();
+    const std::string typed = normalized(word);
+    for (const std::string &meant : {typed, translated(typed)}) {
         for (const std::string &name : valid) {
-            const std::string form = form_of(name);
-            // The beginning of a name is meant rather than its end, and that rather than a name with two slips.
+            const std::string form = normalized(name);
+            // A word that begins or ends a name counts as one typing error away from it. The word must be at most a
+            // third of the name's length away.
             const bool begins = meant.size() > 1 && form.starts_with(meant);
             const bool ends = meant.size() > 2 && form.ends_with("_" + meant);
-            const std::size_t away = begins ? (form == meant ? 0 : 1) : ends ? 1 : distance(meant, form);
-            if (away < least && (begins || ends || 3 * away <= form.size())) {
-                least = away;
+            std::size_t errors = 0;
+            if (form != meant) {
+                errors = begins || ends ? 1 : distance(meant, form);
+            }
+            if (errors < smallest && (begins || ends || 3 * errors <= form.size())) {
+                smallest = errors;
                 best = name;
             }
         }
@@ -162,28 +173,30 @@ std::string suggestion(std::string_view word, const std::vector<std::string> &va
     return meant.empty() ? fmt::format("choose one of {}", choices) : fmt::format("did you mean '{}'?", meant);
 }
 
-std::string from_elsewhere(std::string_view word) {
-    struct Elsewhere {
-        std::string_view option, program, here;
+std::string explain_foreign_option(std::string_view word) {
+    struct ForeignOption {
+        std::string_view option;     // as the other program spells it
+        std::string_view program;    // that has the option
+        std::string_view equivalent; // option of downbeat-bench; "RANKS": an option of the MPI launcher
     };
     static constexpr std::array table = {
-#define EQUIVALENT(option, program, here) Elsewhere{option, program, here},
+#define EQUIVALENT(option, program, here) ForeignOption{option, program, here},
 #include "equivalent_options.h"
 #undef EQUIVALENT
     };
-    const auto *const found = std::ranges::find(table, word, &Elsewhere::option);
-    if (found == table.end()) {
+    const auto *const foreign = std::ranges::find(table, word, &ForeignOption::option);
+    if (foreign == table.end()) {
         return "";
     }
-    return fmt::format("{}'s {} is {} here", found->program, found->option,
-                       found->here == "RANKS" ? "an option of the launcher, e.g. mpirun -n 4," : found->here);
+    return fmt::format("{}'s {} is {} here", foreign->program, foreign->option,
+                       foreign->equivalent == "RANKS" ? "an option of the launcher, e.g. mpirun -n 4,"
+                                                      : foreign->equivalent);
 }
 
 namespace {
 
-std::uint8_t byte(char c) { return static_cast<std::uint8_t>(c); }
-
-bool continues(char c) { return (byte(c) & 0xc0U) == 0x80U; }
+/// True for the second and later bytes of a UTF-8 character.
+bool is_continuation(char c) { return (static_cast<std::uint8_t>(c) & 0xc0U) == 0x80U; }
 
 } // namespace
 
@@ -203,24 +216,24 @@ std::string printable(std::string_view text) {
     while (const std::optional<std::size_t> position = find_unprintable(text)) {
         const char bad = text[*position];
         result += text.substr(0, *position);
-        result += bad == '\n' ? "\n" : fmt::format("\\x{:02x}", byte(bad));
+        result += bad == '\n' ? "\n" : fmt::format("\\x{:02x}", static_cast<std::uint8_t>(bad));
         text.remove_prefix(*position + 1);
     }
     return result.append(text);
 }
 
-std::string_view cut_off(std::string_view text, std::size_t bytes) {
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes) {
     if (text.size() <= bytes) {
         return text;
     }
-    while (bytes > 0 && continues(text[bytes])) {
+    while (bytes > 0 && is_continuation(text[bytes])) {
         --bytes;
     }
     return text.substr(0, bytes);
 }
 
 std::string csv_field(const std::string &raw) {
-    // Spreadsheets would take it for a formula (OWASP, "CSV Injection").
+    // A spreadsheet would evaluate such a text as a formula (OWASP, "CSV Injection").
     const bool formula = !raw.empty() && std::string_view("=+-@\t\r").find(raw.front()) != std::string_view::npos;
     const std::string text = formula ? "'" + raw : raw;
     if (text.find_first_of(",\"\r\n") == std::string::npos) {

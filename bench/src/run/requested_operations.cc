@@ -1,4 +1,4 @@
-#include "run/asked_operations.h"
+#include "run/requested_operations.h"
 
 #include "operations/collective.h"
 #include "operations/operation.h"
@@ -14,18 +14,19 @@
 namespace bench {
 namespace {
 
-/// Operations other than collectives and their forms.
+/// Names of the operations that are not a form of a collective.
 std::vector<std::string> other_operations() {
-    std::vector<std::string> others = names_of(all_operations());
-    for (const CollectiveInfo &collective : all_collectives()) {
-        std::erase_if(others, [&](const std::string &name) {
-            return name == collective.name || name == "i" + collective.name || name == collective.name + "_init";
-        });
+    std::vector<std::string> names;
+    for (const OperationInfo &info : all_operations()) {
+        if (info.collective.empty()) {
+            names.push_back(info.name);
+        }
     }
-    return others;
+    return names;
 }
 
-/// The operation with those parameters of --with that it has and does not name itself. Marks what it takes in `used`.
+/// The text of an operation with the parameters of --with that the operation has and does not set itself. Sets the
+/// flags of the added parameters in `used`.
 std::string with_parameters(const std::string &operation, const OperationInfo &info,
                             const std::vector<std::string> &parameters, std::vector<bool> &used) {
     std::string suffix = operation.substr(component_name(operation).size());
@@ -52,16 +53,16 @@ std::string with_parameters(const std::string &operation, const OperationInfo &i
     return info.name + "(" + join(added, ",") + ")";
 }
 
-/// An operation with computation is compared with the operation alone.
-void add_pure(std::vector<AskedOperation> &operations) {
+/// Inserts the operation without computation before each operation with computation, unless it is already in the list.
+void add_pure(std::vector<RequestedOperation> &operations) {
     for (std::size_t i = 0; i < operations.size(); ++i) {
-        const AskedOperation operation = operations[i];
+        const RequestedOperation operation = operations[i];
         if (!operation.info.computes || !computes(operation.component)) {
             continue;
         }
         const Component pure = without_computation(operation.component, operation.info);
         const auto known = std::ranges::find_if(
-            operations, [&](const AskedOperation &other) { return other.component.text() == pure.text(); });
+            operations, [&](const RequestedOperation &listed) { return listed.component.text() == pure.text(); });
         if (known == operations.end()) {
             operations.insert(operations.begin() + static_cast<std::ptrdiff_t>(i), {pure, operation.info});
             ++i;
@@ -77,9 +78,9 @@ std::string valid_operations() {
                        join(names_of(all_collectives())), join(other_operations()));
 }
 
-std::vector<AskedOperation> parse_operations(const std::vector<std::string> &words,
-                                             const std::vector<std::string> &parameters,
-                                             const std::vector<std::string> &subcommands) {
+std::vector<RequestedOperation> parse_operations(const std::vector<std::string> &words,
+                                                 const std::vector<std::string> &parameters,
+                                                 const std::vector<std::string> &subcommands) {
     if (words.empty()) {
         throw Error::usage(fmt::format("no operation is given; choose from {}; or give a subcommand instead: {}",
                                        valid_operations(), join(subcommands)));
@@ -91,7 +92,7 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
         }
     }
     std::vector<bool> used(parameters.size());
-    std::vector<AskedOperation> operations;
+    std::vector<RequestedOperation> operations;
     std::vector<std::string> texts;
     for (const std::string &text : split_outside_parentheses(join(words, ","))) {
         if (is_user_operation(text)) {
@@ -112,7 +113,7 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
         operations.push_back({Component("operation", with_parameters(text, info, parameters, used), info), info});
         texts.push_back(operations.back().component.text());
     }
-    check_names("operation", texts, texts); // none twice
+    check_no_duplicates("operation", texts);
     add_pure(operations);
     const auto unused = std::ranges::find(used, false);
     if (unused != used.end()) {
@@ -123,11 +124,12 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
     return operations;
 }
 
-bool any_sized(const std::vector<AskedOperation> &operations) {
-    return std::ranges::any_of(operations, [](const AskedOperation &operation) { return operation.info.sized(); });
+bool any_sized(const std::vector<RequestedOperation> &operations) {
+    return std::ranges::any_of(operations, [](const RequestedOperation &operation) { return operation.info.sized(); });
 }
 
-void check_sizes(const std::vector<AskedOperation> &operations, const std::vector<std::uint64_t> &sizes, int ranks) {
+void check_sizes(const std::vector<RequestedOperation> &operations, const std::vector<std::uint64_t> &sizes,
+                 int ranks) {
     for (const auto &[component, info] : operations) {
         const SizeLimits limits = info.limits(component, ranks);
         for (const std::uint64_t size : info.sized() ? sizes : std::vector<std::uint64_t>{}) {
@@ -135,10 +137,11 @@ void check_sizes(const std::vector<AskedOperation> &operations, const std::vecto
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use a multiple of {} bytes",
                                                component.text(), size, limits.divisor));
             }
-            // Many limits are shared among the ranks.
-            if (size > limits.most && (ranks != unknown_ranks || limits.most >= unknown_ranks)) {
+            // Limits that depend on the number of ranks are below `unknown_ranks` if that number is unknown, and are
+            // then not checked.
+            if (size > limits.max && (ranks != unknown_ranks || limits.max >= unknown_ranks)) {
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use at most {} bytes",
-                                               component.text(), size, limits.most));
+                                               component.text(), size, limits.max));
             }
         }
     }
