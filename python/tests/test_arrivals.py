@@ -32,7 +32,7 @@ from downbeat.trace.calls import match_arrivals, whole_calls
 from downbeat.trace.clocks import Clocks
 from downbeat.trace.file import HEADER, TABLES
 from downbeat.trace.findings import site_facts, waiting_verdict, ways_before
-from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
+from downbeat.trace.patterns import MAX_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.phases import Phases
 from downbeat.trace.pictures import STRETCHES
 from downbeat.trace.profile import Profile
@@ -406,7 +406,7 @@ def test_few_calls_are_exported_as_they_are() -> None:
 def test_many_calls_are_exported_by_representatives_that_occur_as_often() -> None:
     found = find_arrivals(recording_of(*some_calls(1000)))
     delays = delays_in(export_text(found, 0))
-    assert len(delays) == MOST_LINES
+    assert len(delays) == MAX_LINES
     assert (delays[:, 2] > 0).mean() == pytest.approx(0.75)
     assert (delays[:20, 2] > 0).mean() == pytest.approx(0.75)  # whoever takes a few has a fair sample
 

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.files import write_text
 from downbeat.run.job import MARK, Guard, remove_all
 from downbeat.run.launch import INTERRUPTIONS, PR_SET_PDEATHSIG, heeded
 
@@ -180,20 +181,20 @@ def arrivals(
     from downbeat.output.page import write_page, write_pictures
     from downbeat.output.records import view_record, write_record
     from downbeat.output.terminal import block_lines, view_lines
-    from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
+    from downbeat.trace.arrivals import MAX_RECORDS, find_arrivals, of_phase
     from downbeat.trace.baseline import baseline_command, baselines
-    from downbeat.trace.patterns import write_export
+    from downbeat.trace.patterns import export_text
     from downbeat.trace.recording import open_recording
     from downbeat.views.trace import arrivals_view, following
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")
-    recorded = find_arrivals(open_recording(trace, job, MOST))
+    recorded = find_arrivals(open_recording(trace, job, MAX_RECORDS))
     if phase is not None:
         recorded = of_phase(recorded, phase)
     times = baselines(recorded.sites, baseline) if baseline else None
     if export:
-        write_export(recorded, (site or 1) - 1, export)
+        write_text(export, export_text(recorded, (site or 1) - 1))
     depth = Depth.PAGE if output or pictures else Depth.TEXT
     view = arrivals_view(recorded, f"Arrivals: {trace.resolve().name}", times, depth)
     if pictures:

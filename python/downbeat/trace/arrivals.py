@@ -1,4 +1,9 @@
-"""Late ranks: at which call site, how late, and how much of the waiting is theirs."""
+"""Analyzes who arrives late at which collective, and how much waiting that causes, for `downbeat arrivals`.
+
+`find_arrivals` matches the records of all processes to whole calls (calls that every process of the communicator
+recorded from entry to completion). It estimates the time and waiting of each call site (the instruction that makes the
+calls, with operation, kind, communicator size and phase), and attributes the waiting to late ranks.
+"""
 
 from __future__ import annotations
 
@@ -36,54 +41,54 @@ from downbeat.trace.threads import ProcessTime, threads_of_ranks
 
 
 class Sites(Estimates):
-    """Call sites, by time in them: all that is known of each."""
+    """Call sites, by time in them, largest first: estimates, name and late rank of each."""
 
     name: Texts = column("file and line, or function")
-    last_rank: Ints = column("rank that causes most waiting there; -1: not known")
-    last_share: Floats = column("share of the calls in which others wait for it", "1")
-    last_wait: Floats = column("share of the waiting that it causes", "1")
+    last_rank: Ints = column("rank that causes most waiting at the site; -1: not known")
+    last_share: Floats = column("share of the calls in which last_rank causes waiting", "1")
+    last_wait: Floats = column("share of the waiting that last_rank causes", "1")
     quick_rank: Ints = column("rank that spends the least time in nearly all calls (`quickest_ranks`); -1: none")
-    quick_time: Floats = column("its time in a call, median", "s")
-    quick_others: Floats = column("that of the others, median", "s")
+    quick_time: Floats = column("time of quick_rank in a call, median", "s")
+    quick_others: Floats = column("time of the other ranks in a call, median", "s")
 
 
 class PhaseTimes(Table):
-    """Phases of the program, with those within them."""
+    """Phases of the program; the numbers of a phase include the phases within it."""
 
     phase: Texts = column("path, outer > inner")
     ranks: Ints = column("ranks that began it", "1")
     begins: Ints = column("times that they began it", "1")
     seconds: Floats = column("time in it, summed over ranks", "s")
     calls: Ints = column("calls at its call sites", "1")
-    time: Floats = column("process time in them, as in Sites", "s")
-    wait: Floats = column("waiting in them", "s")
+    time: Floats = column("process time in these calls, as in Sites", "s")
+    wait: Floats = column("waiting in these calls", "s")
     wait_error: Floats = column("sum of the errors of waits", "s")
-    wait_sampling: Floats = column("sum of the errors that a sample adds", "s")
-    last_rank: Ints = column("rank that costs most waiting; -1: not known")
-    last_wait: Floats = column("its share of the waiting", "1")
+    wait_sampling: Floats = column("sum of the sites' errors from sampling", "s")
+    last_rank: Ints = column("rank that causes most waiting; -1: not known")
+    last_wait: Floats = column("share of the waiting that last_rank causes", "1")
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Arrivals in a recording.
+    """The analysis of a recording.
 
     Attributes:
         rows: what each process did in each call.
         calls: whole calls.
         sites: call sites, by time in them.
-        causes: ranks that others wait for at each site.
-        late_ranks: the same of the run, by waiting caused.
+        causes: ranks that cause waiting at each site.
+        late_ranks: ranks that cause waiting in the run, by waiting caused.
         run: duration, s.
-        ranks: of the job.
-        threads: of all ranks that called collectives.
+        ranks: number of ranks of the job.
+        threads: number of threads of all ranks that called collectives.
         left_out: number of records that are not analyzed, by reason; see `BEYOND`.
         bound: largest bound of a timestamp's error, s; NaN: there is no timestamp.
         by_rank: where the time of each rank went; empty: not known.
         kinds: time in calls of MPI by process and kind; empty: not known.
         phases: phases of the program.
-        phase: that the tables describe; "": the whole run.
-        warnings: what limits all that the tables show.
-        notes: what else is to be known about the recording.
+        phase: the phase that the tables describe; "": the whole run.
+        warnings: facts that limit all tables.
+        notes: further facts on the recording.
     """
 
     rows: Arrived
@@ -104,17 +109,21 @@ class Arrivals:
     notes: tuple[Fact, ...] = ()
 
 
-# Why nothing can be said about a call, by the column `beyond` of records and the profile.
+# Reasons why a call is not analyzed; the index is the value of the column `beyond` of records and the profile.
 BEYOND = (
     "that some rank did not record whole",
     "with processes of another job, whose clock is another one",
     "between two groups of ranks, one of which left no record",
 )
-MOST = 1_000_000  # records that are analyzed; of more, a sample is
+MAX_RECORDS = 1_000_000  # records that are analyzed; of more records, a sample is analyzed
+MENTIONED = 0.01  # share of the run; call sites with less time are not mentioned
 
 
 def run_seconds(recording: Recording) -> float:
-    """Duration of the run, s: from MPI_Init to MPI_Finalize, or until the last exit that was seen."""
+    """Returns the duration of the run, s: from MPI_Init to MPI_Finalize or, if later, to the last recorded time.
+
+    0: no process has a clock sample.
+    """
     clocks, records = recording.clocks.global_ns, recording.records
     if not len(clocks):
         return 0.0
@@ -123,7 +132,7 @@ def run_seconds(recording: Recording) -> float:
 
 
 def find_arrivals(recording: Recording) -> Arrivals:
-    """The arrivals in a recording."""
+    """Analyzes a recording."""
     run = run_seconds(recording)
     process_time = ProcessTime(recording.records, recording.profile)
     profile = process_time.of_profile(recording.profile, recording.records)
@@ -144,7 +153,12 @@ def find_arrivals(recording: Recording) -> Arrivals:
 
 
 def sums_of_processes(recording: Recording, profile: Profile) -> Sums:
-    """The sums of a recording with the process time of its profile in calls that completed collectives."""
+    """Returns the sums of a recording; the kind "requests" counts process time in calls that complete collectives.
+
+    Args:
+        recording: any.
+        profile: its profile in process time (see `ProcessTime`).
+    """
     sums = recording.sums
     saved = pd.Series(recording.profile.wait_time - profile.wait_time).groupby(profile.rank).sum()
     requests = sums.kind == "requests"
@@ -158,14 +172,14 @@ def arrivals_of(
     profile: Profile | None = None,
     process_time: ProcessTime | None = None,
 ) -> Arrivals:
-    """The arrivals in records.
+    """Analyzes the arrivals in records.
 
     Args:
         records: of all processes.
         run: duration, s.
-        ranks: of the job.
-        profile: in process time; `row` in records is its index; None: records are all there is.
-        process_time: of the processes; None: that of the records.
+        ranks: number of ranks of the job.
+        profile: in process time; the column `row` of records is its index; None: there are only the records.
+        process_time: converts times of the records to process time; None: uses the records alone.
     """
     complete, call = whole_calls(records)
     thinning = np.zeros(len(records), dtype=np.int64) if profile is None else profile.thinning[records.row]
@@ -173,7 +187,7 @@ def arrivals_of(
     waits, matched = match_arrivals(records, complete, call)
     site = matched.frame(*SITE).groupby(SITE, sort=False, observed=True).ngroup().to_numpy(dtype=np.int64)
     weight = np.ones(len(matched))
-    if len(matched):  # the process with the fewest records decides
+    if len(matched):  # a call is sampled as rarely as on the process with the largest thinning
         weight = np.exp2(np.maximum.reduceat(thinning[complete].astype(float), call_begins(call)))
     absent = {} if profile is None else absent_modules(dict(zip(profile.module, profile.build_id, strict=True)))
     names = site_names(records if profile is None else profile, absent)
@@ -206,7 +220,7 @@ def arrivals_of(
     return Arrivals(
         rows,
         calls,
-        with_last(sites, site_name, causes, rows),
+        with_late_ranks(sites, site_name, causes, rows),
         causes,
         late_ranks_of(costs, rows, sites, site_name),
         run,
@@ -218,8 +232,8 @@ def arrivals_of(
     )
 
 
-def with_last(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arrived) -> Sites:
-    """Call sites with the rank that causes most waiting there, or else with the quickest rank."""
+def with_late_ranks(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arrived) -> Sites:
+    """Adds names, the rank that causes most waiting and, where none is known, the quickest rank to call sites."""
     sites, first = np.unique(causes.site, return_index=True)
     last_rank, calls, wait = np.full(len(estimates), -1), np.zeros(len(estimates)), np.zeros(len(estimates))
     last_rank[sites], calls[sites], wait[sites] = causes.rank[first], causes.calls[first], causes.wait[first]
@@ -239,26 +253,26 @@ def with_last(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arriv
 
 
 def summarize_phases(phases: Phases, sites: Sites, causes: SiteCauses) -> PhaseTimes:
-    """The phases of a program."""
+    """Adds up the call sites of each phase."""
     rows = []
     for path in dict.fromkeys(phases.phase.tolist()):
-        its, within = phases[phases.phase == path], in_phase(sites.phase, path)
+        phase_rows, within = phases[phases.phase == path], in_phase(sites.phase, path)
         caused = causes[within[causes.site]]
         by_rank = pd.Series(caused.wait).groupby(caused.rank).sum()
-        some = sites[within]
-        wait = float(some.wait.sum())
+        phase_sites = sites[within]
+        wait = float(phase_sites.wait.sum())
         known = wait > 0 and len(by_rank) > 0
         rows.append(
             {
                 "phase": path,
-                "ranks": len(set(its.rank.tolist())),
-                "begins": int(its.begins.sum()),
-                "seconds": float(its.time.sum()),
-                "calls": int(some.calls.sum()),
-                "time": float(some.time.sum()),
+                "ranks": len(set(phase_rows.rank.tolist())),
+                "begins": int(phase_rows.begins.sum()),
+                "seconds": float(phase_rows.time.sum()),
+                "calls": int(phase_sites.calls.sum()),
+                "time": float(phase_sites.time.sum()),
                 "wait": wait,
-                "wait_error": float(some.wait_error.sum()),
-                "wait_sampling": float(some.wait_sampling.sum()),
+                "wait_error": float(phase_sites.wait_error.sum()),
+                "wait_sampling": float(phase_sites.wait_sampling.sum()),
                 "last_rank": int(by_rank.index[int(by_rank.argmax())]) if known else -1,
                 "last_wait": float(by_rank.max() / wait) if known else 0.0,
             }
@@ -267,11 +281,11 @@ def summarize_phases(phases: Phases, sites: Sites, causes: SiteCauses) -> PhaseT
 
 
 def of_phase(arrivals: Arrivals, name: str) -> Arrivals:
-    """The arrivals in a phase and in those within it; shares are of its time.
+    """Selects the arrivals in a phase and in the phases within it; shares are relative to the phase's time.
 
     Args:
-        arrivals: all of the run.
-        name: of the phase, wherever it is, or a path `outer > inner`.
+        arrivals: of the whole run.
+        name: name of the phase at any depth, or a path `outer > inner`.
 
     Raises:
         UsageError: there is no such phase.
@@ -279,17 +293,17 @@ def of_phase(arrivals: Arrivals, name: str) -> Arrivals:
     known = arrivals.phases.phase.tolist()
     chosen = [path for path in known if f"{SEPARATOR}{name}{SEPARATOR}" in f"{SEPARATOR}{path}{SEPARATOR}"]
     if not chosen:
-        there = ", ".join(f"'{path}'" for path in known) or 'none; a program names them by MPI_Pcontrol(1, "name")'
-        raise UsageError(f"the trace has no phase '{name}'; phases: {there}")
+        names = ", ".join(f"'{path}'" for path in known) or 'none; a program names them by MPI_Pcontrol(1, "name")'
+        raise UsageError(f"the trace has no phase '{name}'; phases: {names}")
     phases = arrivals.phases[np.isin(known, chosen)]
     outermost = [path.rpartition(SEPARATOR)[0] not in chosen for path in phases.phase]
     run = float(phases.seconds[outermost].sum()) / arrivals.ranks
-    inside = np.array([path in chosen for path in arrivals.sites.phase], dtype=bool)
-    kept = inside[arrivals.calls.site]
-    number, call = np.cumsum(inside) - 1, np.cumsum(kept) - 1
-    sites = arrivals.sites[inside]
+    in_chosen = np.array([path in chosen for path in arrivals.sites.phase], dtype=bool)
+    kept = in_chosen[arrivals.calls.site]
+    number, call = np.cumsum(in_chosen) - 1, np.cumsum(kept) - 1  # new indexes of sites and calls
+    sites = arrivals.sites[in_chosen]
     share = sites.time / (run * arrivals.ranks) if run > 0 else np.full(len(sites), np.nan)
-    rows, calls = arrivals.rows[inside[arrivals.rows.site]], arrivals.calls[kept]
+    rows, calls = arrivals.rows[in_chosen[arrivals.rows.site]], arrivals.calls[kept]
     rows, calls = rows.replaced(site=number[rows.site], call=call[rows.call]), calls.replaced(site=number[calls.site])
     costs = costs_of_calls(rows, calls, sites)
     return replace(
@@ -307,25 +321,25 @@ def of_phase(arrivals: Arrivals, name: str) -> Arrivals:
     )
 
 
-READY = 0.01  # share of the run from which waiting for a processor is mentioned
+MIN_READY_SHARE = 0.01  # share of the run; a shorter mean wait for a processor is not mentioned
 
 
 def shared_processors(processes: Processes, run: float) -> list[Fact]:
-    """Hosts with more ranks than processors, and ranks that waited for a processor."""
+    """Reports hosts with more ranks than processors, and ranks that waited for a processor."""
     facts: list[Fact] = []
     for host in dict.fromkeys(processes.host.tolist()):
-        its = processes[processes.host == host]
-        if len(its) > (processors := int(its.processors.max())):
-            facts.append(SharedProcessors(host, len(its), processors))
+        on_host = processes[processes.host == host]
+        if len(on_host) > (processors := int(on_host.processors.max())):
+            facts.append(SharedProcessors(host, len(on_host), processors))
     ready = pd.Series(processes.ready)
-    if run > 0 and ready.mean() >= READY * run:
-        most = int(ready.argmax())
-        facts.append(WaitedForProcessor(float(ready.mean()), int(processes.rank[most]), float(ready[most])))
+    if run > 0 and ready.mean() >= MIN_READY_SHARE * run:
+        longest = int(ready.argmax())
+        facts.append(WaitedForProcessor(float(ready.mean()), int(processes.rank[longest]), float(ready[longest])))
     return facts
 
 
 def notes_on(recording: Recording, arrivals: Arrivals) -> list[Fact]:
-    """Notes on modules that are elsewhere, phases, a sample, and calls that had no room."""
+    """Reports absent modules, problems with phases, the error of a sample, and calls that had no room."""
     rows, profile = arrivals.rows, recording.profile
     mixed = mixed_calls(rows.phase, rows.rank, call_begins(rows.call))
     facts: list[Fact] = [*arrivals.notes, *phase_problems(recording.sections), *mixed]
@@ -339,6 +353,3 @@ def notes_on(recording: Recording, arrivals: Arrivals) -> list[Fact]:
     if count := unplaced.calls.sum():
         facts.append(CallsWithoutSite(int(count), float((unplaced.call_time + unplaced.wait_time).sum())))
     return facts
-
-
-MENTIONED = 0.01  # share of the run from which a call site is mentioned

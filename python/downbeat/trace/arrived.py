@@ -1,4 +1,8 @@
-"""What each process did before a collective: the collective before it, and the time since then."""
+"""Finds, for each record of a collective, the collective that the process left before, and the time since then.
+
+A process is late at a collective either because it left the previous collective late or because it took long in
+between; the columns `before`, `before_out` and `gap` of `Arrived` separate the two.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,11 @@ from downbeat.trace.records import Records
 
 
 class Arrived(Waits):
-    """All that is known of each process in each whole call."""
+    """What each process did in each whole call: `Waits`, the previous collective and process times."""
 
-    before: Words = column("the collective that it was in before (`place_names`); NaN: there is none, or not known")
-    before_out: Floats = column("when it left that", "s")
-    gap: Floats = column("time from there to the entry, on one clock", "s")
+    before: Words = column("the previous collective of the process (`place_names`); NaN: there is none, or not known")
+    before_out: Floats = column("time at which it left `before`; NaN: not known", "s")
+    gap: Floats = column("time from `before_out` to the entry, on the process' clock; NaN: not known", "s")
     own_time: Floats = column("process time (`ProcessTime`) of `time`", "s")
     own_wait: Floats = column("process time of `wait`", "s")
     own_wait_error: Floats = column("process time of `wait_error`", "s")
@@ -28,20 +32,24 @@ class SiteCalls(Calls):
     """Whole calls with their call site."""
 
     site: Ints = column("index of the call site in Sites")
-    weight: Floats = column("calls of the run that the call stands for", "1")
+    weight: Floats = column("calls of the run that the call represents", "1")
 
 
 def gaps_of(records: Records, thinned: np.ndarray) -> tuple[Ints, Floats, Floats]:
-    """What the rank of each record did since it left the collective before.
+    """Finds the collective that the process of each record left before, when it left it, and the time since then.
 
-    The values are the index of the record of the collective that the same thread, or any thread of the process on the
-    same communicator, was in last; when it left that, s; and the time from there to the entry, on one clock, s. -1 and
-    NaN: no such collective, or the sample may lack calls in between. Threads in turn on a communicator are as one
-    thread; those on several are apart.
+    The previous collective is the last one of the same thread, or of any thread of the process on the same
+    communicator. So threads that take turns on a communicator count as one thread, and threads on different
+    communicators do not.
 
     Args:
-        records: of some of the calls.
-        thinned: of each record, whether its row of the profile keeps only some of its calls.
+        records: of all processes; possibly a sample.
+        thinned: flags of the records; true: the record is from a row of the profile that keeps only some of its calls.
+
+    Returns:
+        The index of the record of the previous collective (-1), the time at which the process left it, s (NaN), and the
+        time from there to the entry, s (NaN). The values in parentheses mean that there is no previous collective, or
+        that the sample may lack calls in between.
     """
     rank, thread = records.rank.astype(np.int64), records.thread.astype(np.int64)
     before, out = last_before(records, rank << 16 | thread)
@@ -51,17 +59,25 @@ def gaps_of(records: Records, thinned: np.ndarray) -> tuple[Ints, Floats, Floats
         later = (other >= 0) & ((before < 0) | (other_out > out))
         before, out = np.where(later, other, before), np.where(later, other_out, out)
     gap = records.entry - out
-    dropping = np.unique(communicator[thinned])
-    if len(dropping):
+    sampled = np.unique(communicator[thinned])
+    if len(sampled):  # only consecutive calls on the only sampled communicator surely have no call in between
         number = records.sequence.astype(np.int64)
-        sure = (before >= 0) & (len(dropping) == 1) & (communicator == dropping[0])
+        sure = (before >= 0) & (len(sampled) == 1) & (communicator == sampled[0])
         sure &= (communicator[before] == communicator) & (number[before] + 1 == number)
         before, gap = np.where(sure, before, -1), np.where(sure, gap, np.nan)
     return before, out, gap
 
 
 def last_before(records: Records, group: Ints) -> tuple[Ints, Floats]:
-    """The record of its group that ended last before the entry of each record (-1: none), and when (NaN), s."""
+    """Finds, for each record, the record of its group that ended last before its entry.
+
+    Args:
+        records: of all processes.
+        group: of each record; only records of the same group are compared.
+
+    Returns:
+        The index of that record (-1: none) and the time of its end, s (NaN: none).
+    """
     count = len(records)
     times = np.concatenate([records.returned, records.exit, records.entry])
     kind = np.repeat([0, 0, 1], count)  # ends come before an entry at the same time
@@ -82,13 +98,19 @@ def last_before(records: Records, group: Ints) -> tuple[Ints, Floats]:
 
 
 def place_names(operation: Texts | Words, kind: Texts | Words, names: Texts) -> Texts:
-    """What and where collectives are."""
-    positions = zip(operation, kind, names, strict=True)
-    return np.array([f"{mpi_name(str(what), str(how))} ({name})" for what, how, name in positions], dtype=object)
+    """Names collectives with their call sites: `MPI_Bcast (solver.c:21)`."""
+    called = zip(operation, kind, names, strict=True)
+    return np.array([f"{mpi_name(str(what), str(how))} ({name})" for what, how, name in called], dtype=object)
 
 
 def names_before(before: Ints, records: Records, names: Mapping[tuple[str, int], str]) -> Words:
-    """The name of the collective before, as in `place_names`."""
+    """Names the previous collective of each record.
+
+    Args:
+        before: index of its record; -1: none.
+        records: of all processes.
+        names: of call sites, by module and offset.
+    """
     codes = np.zeros(len(records), dtype=np.int64)
     for name in PLACE:
         values = getattr(records, name)

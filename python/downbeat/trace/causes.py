@@ -1,4 +1,10 @@
-"""Who causes the waiting: how much, in how many calls, and where that rank was before."""
+"""Attributes the waiting in collectives to the ranks that arrive last, for `find_arrivals`.
+
+A wait has a cause if exactly one rank can have been the last that the waiting rank needed. The costs of a call are the
+waits with the same cause, added up. Causes are the costs, added up by rank, for the run or for a call site (the
+instruction that makes the calls, with operation, kind, communicator size and phase). For the first ranks the module
+also finds the collective that they left before they came late.
+"""
 
 from __future__ import annotations
 
@@ -15,39 +21,39 @@ from downbeat.trace.arrived import Arrived, SiteCalls, place_names
 from downbeat.trace.calls import LATER
 from downbeat.trace.estimates import Estimates
 
-LEAST_PART = 0.01  # of all waiting; ranks that cause less have no numbers of single calls
-FEWEST_CALLS, NEARLY_ALL, CLEARLY = 10, 0.9, 1.5  # from which a rank is said to spend less time in calls than others
-COSTLY = 0.5  # of a call that is typical of the waiting: calls that cost less are not costly
-MOST_LATE = 4  # late ranks for which the collective before is looked up
+MIN_SHARE = 0.01  # share of the total waiting; ranks that cause less have no `costly` and `late`
+MIN_CALLS = 10  # calls that `quickest_ranks` needs at a site
+QUICKEST_SHARE = 0.9  # share of the calls in which the quickest rank is faster than every other rank
+QUICKEST_FACTOR = 1.5  # median time of the other ranks, relative to the quickest rank
+COSTLY = 0.5  # a call is costly if its wait is at least this multiple of the typical call's
+MAX_LATE = 4  # late ranks for which the previous collective is looked up
 NOT_SYMMETRIC = [each.name for each in COLLECTIVES if not each.symmetric]
 
 
 class Costs(Table):
-    """Calls in which it is known whom ranks wait for, a row per call and rank that they wait for."""
+    """Waits with a known cause, a row per call and rank that causes waiting in it."""
 
     call: Ints = column("index of the call")
-    rank: Ints = column("rank in the job that others wait for")
-    wait: Floats = column("process time for which they wait, summed", "s")
-    each: Floats = column("time for which one of them waits, mean", "s")
+    rank: Ints = column("rank in the job that causes the waiting")
+    wait: Floats = column("process time of the waiting, summed over the waiting ranks", "s")
+    mean_wait: Floats = column("time that a waiting rank waits, mean", "s")
     site: Ints = column("index of the call site")
-    weight: Floats = column("calls of the run that it stands for", "1")
-    total: Floats = column("waiting in these, summed", "s")
+    weight: Floats = column("calls of the run that this call represents", "1")
+    total: Floats = column("estimated waiting in all calls that this call represents", "s")
 
 
 class Causes(Table):
-    """Ranks that others wait for, the one that causes most waiting first."""
+    """Ranks that cause waiting, by waiting caused, largest first."""
 
     rank: Ints = column("rank in the job")
     wait: Floats = column("waiting of all ranks that it causes", "s")
-    calls: Floats = column("calls in which others wait for it", "1")
-    costly: Floats = column(
-        "calls that have most of this waiting; see `costly_calls`; NaN: it causes next to nothing", "1"
-    )
-    late: Floats = column("how long another rank waits in a costly call, median; NaN: likewise", "s")
+    calls: Floats = column("calls in which it causes waiting", "1")
+    costly: Floats = column("calls that have most of this waiting (`costly_calls`); NaN: less than `MIN_SHARE`", "1")
+    late: Floats = column("wait of another rank in a costly call, median; NaN: less than `MIN_SHARE`", "s")
 
 
 class SiteCauses(Causes):
-    """The same at each call site."""
+    """Ranks that cause waiting at each call site, by waiting caused, largest first."""
 
     site: Ints = column("index of the call site")
 
@@ -56,66 +62,82 @@ C = TypeVar("C", bound=Causes)
 
 
 class LateRanks(Causes):
-    """Causes of the run, and where the first MOST_LATE were before their costly calls; NaN and None: not known."""
+    """Causes of the run; for the first MAX_LATE ranks, how they came late to their costly calls.
 
-    before: Texts = column("the collective before, as in `Arrived`, of the pair that costs most")
-    after: Texts = column("the collective to which they come late, likewise")
-    where_part: Floats = column("part of the cost of these calls that is at the pair", "1")
-    takes: Floats = column("its time between these two, median", "s")
-    others: Floats = column(
-        "that of the other ranks; of those in the same calls that came from the same collective", "s"
-    )
-    inside: Floats = column("part of `takes` in other MPI calls; NaN: not recorded", "s")
-    inside_others: Floats = column("part of `others` in other MPI calls; NaN: not recorded", "s")
-    left: Floats = column("end of its collective before, after that of the others; negative: earlier", "s")
+    `before` and `after` name the pair of collectives, one directly after the other, between which the rank loses most.
+    NaN and None: not known.
+    """
+
+    before: Texts = column("the collective that the rank leaves, as in `Arrived`")
+    after: Texts = column("the next collective, at which the rank is late, as in `Arrived`")
+    where_part: Floats = column("share of the waiting in the costly calls that is caused at the pair", "1")
+    takes: Floats = column("time of the rank from `before` to `after`, median", "s")
+    others: Floats = column("the same time of the other ranks in these calls that also came from `before`, median", "s")
+    inside: Floats = column("time of the rank in other MPI calls during `takes`; NaN: not recorded", "s")
+    inside_others: Floats = column("time of the other ranks in other MPI calls during `others`; NaN: not recorded", "s")
+    left: Floats = column("time at which it left `before`, after the other ranks; negative: earlier", "s")
 
 
-WHERE = [each.name for each in LateRanks.columns() if each not in Causes.columns()]
+WHERE_TEXTS = ("before", "after")
+WHERE_NUMBERS = ("where_part", "takes", "others", "inside", "inside_others", "left")
 
 
 def group_sums(values: Floats, groups: Ints, count: int) -> Floats:
-    """The sum of the values of each of `count` groups."""
+    """Adds up the values of each group.
+
+    Args:
+        values: any.
+        groups: group of each value, 0 to count - 1.
+        count: number of groups; a group without values has the sum 0.
+    """
     sums = pd.Series(values).groupby(groups).sum().reindex(range(count), fill_value=0.0)
     result: Floats = np.asarray(sums, dtype=np.float64)
     return result
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any], otherwise: float) -> Floats:
-    """`numerator` / `denominator` where that is above 0, `otherwise` elsewhere."""
+    """Divides element by element; `otherwise` where the denominator is not above 0."""
     ratios: Floats = np.divide(numerator, denominator, out=np.full(len(denominator), otherwise), where=denominator > 0)
     return ratios
 
 
 def costs_of_calls(rows: Arrived, calls: SiteCalls, sites: Estimates) -> Costs:
-    """The calls in which it is known whom ranks wait for."""
+    """Adds up the waits with a known cause by call and cause.
+
+    Args:
+        rows: of all processes.
+        calls: of these rows.
+        sites: call sites with their estimated waiting in the whole run.
+    """
     known = np.flatnonzero((rows.wait > 0) & (rows.cause >= 0))
-    waiting = pd.DataFrame({"wait": rows.own_wait[known], "each": rows.wait[known]})
-    sums = waiting.groupby([rows.call[known], rows.cause[known]], sort=False).agg({"wait": "sum", "each": "mean"})
+    waiting = pd.DataFrame({"wait": rows.own_wait[known], "mean_wait": rows.wait[known]})
+    sums = waiting.groupby([rows.call[known], rows.cause[known]], sort=False).agg({"wait": "sum", "mean_wait": "mean"})
     call, rank = (sums.index.get_level_values(level).to_numpy(dtype=np.int64) for level in (0, 1))
     site, weight = calls.site[call], calls.weight[call]
-    sampled = group_sums(rows.own_wait * calls.weight[rows.call], rows.site, len(sites))
-    stand_for = pd.Series(calls.weight).groupby(calls.site).sum().reindex(range(len(sites))).to_numpy(dtype=float)
+    # Scales the sampled calls so that the calls and the waiting of each site equal their estimates.
+    sampled_wait = group_sums(rows.own_wait * calls.weight[rows.call], rows.site, len(sites))
+    sampled_calls = pd.Series(calls.weight).groupby(calls.site).sum().reindex(range(len(sites))).to_numpy(dtype=float)
     wait = sums.wait.to_numpy(dtype=float)
     return Costs(
         call=call,
         rank=rank,
         wait=wait,
-        each=sums.each.to_numpy(dtype=float),
+        mean_wait=sums.mean_wait.to_numpy(dtype=float),
         site=site,
-        weight=weight * np.nan_to_num(sites.calls / stand_for, nan=1.0)[site],
-        total=ratio(sites.wait, sampled, 0.0)[site] * weight * wait,
+        weight=weight * np.nan_to_num(sites.calls / sampled_calls, nan=1.0)[site],
+        total=ratio(sites.wait, sampled_wait, 0.0)[site] * weight * wait,
     )
 
 
 def costly_calls(costs: Costs) -> Costs:
-    """The calls that cost at least `COSTLY` times as much as the typical call.
+    """Selects the calls that cost at least `COSTLY` times as much as the typical call.
 
     Many calls have a last rank by chance; the costly ones matter. The typical call is the weighted median: half of the
     waiting is in calls that cost at least as much.
     """
-    dear = costs[np.argsort(-costs.wait, kind="stable")]
-    typical = dear.wait[int(np.searchsorted(dear.total.cumsum(), dear.total.sum() / 2))]
-    return dear[dear.wait >= COSTLY * typical]
+    costly = costs[np.argsort(-costs.wait, kind="stable")]
+    typical = costly.wait[int(np.searchsorted(costly.total.cumsum(), costly.total.sum() / 2))]
+    return costly[costly.wait >= COSTLY * typical]
 
 
 def summarize_causes(costs: Costs) -> Causes:
@@ -125,45 +147,48 @@ def summarize_causes(costs: Costs) -> Causes:
 
 
 def causes_at_sites(costs: Costs) -> SiteCauses:
-    """The waiting that each rank causes at each call site."""
+    """Adds up the waiting that each rank causes at each call site."""
     pairs, group = np.unique(np.stack([costs.site, costs.rank]), axis=1, return_inverse=True)
     return sorted_causes([{"site": site, "rank": rank} for site, rank in pairs.T], costs, group.ravel(), SiteCauses)
 
 
-def sorted_causes(keys: list[dict[str, Any]], costs: Costs, group: Ints, to: type[C]) -> C:
-    """The causes of groups of costs, most waiting first.
+def sorted_causes(keys: list[dict[str, Any]], costs: Costs, group: Ints, table_type: type[C]) -> C:
+    """Adds up groups of costs; the group with most waiting comes first.
 
     Args:
-        keys: columns that each group has in common.
-        costs: of calls.
-        group: the index in `keys` of each of them.
-        to: type of the table.
+        keys: the columns that identify each group.
+        costs: of all calls.
+        group: index in `keys` of each cost.
+        table_type: Causes or SiteCauses.
     """
-    most = float(costs.total.sum())
+    all_waiting = float(costs.total.sum())
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=len(keys)))
     rows = []
     for key, chosen in zip(keys, np.split(order, ends[:-1]) if keys else [], strict=True):
-        some = costs[chosen]
-        wait = float(some.total.sum())
-        row = key | {"wait": wait, "calls": float(some.weight.sum()), "costly": np.nan, "late": np.nan}
-        if wait >= LEAST_PART * most:
-            dear = costly_calls(some)
-            row["costly"] = float(dear.weight.sum())
-            row["late"] = float(weighted_quantiles(dear.each, dear.weight, np.array([0.5]))[0][0])
+        group_costs = costs[chosen]
+        wait = float(group_costs.total.sum())
+        row = key | {"wait": wait, "calls": float(group_costs.weight.sum()), "costly": np.nan, "late": np.nan}
+        if wait >= MIN_SHARE * all_waiting:
+            costly = costly_calls(group_costs)
+            row["costly"] = float(costly.weight.sum())
+            row["late"] = float(weighted_quantiles(costly.mean_wait, costly.weight, np.array([0.5]))[0][0])
         rows.append(row)
-    causes = to.of_rows(rows)
+    causes = table_type.of_rows(rows)
     return causes[np.argsort(-causes.wait, kind="stable")]
 
 
 def where_before(rank: int, costs: Costs, rows: Arrived, site_names: Texts) -> dict[str, Any]:
-    """The columns WHERE of a late rank; empty if they are not known.
+    """Finds the pair of collectives between which a late rank loses most, and compares its times there with its peers.
+
+    Returns the columns WHERE_TEXTS and WHERE_NUMBERS of `LateRanks`; empty if there is no pair, or no other rank that
+    came from the same collective.
 
     Args:
-        rank: that others wait for.
+        rank: the late rank.
         costs: its costly calls.
         rows: of all processes.
-        site_names: of each site, from `place_names`.
+        site_names: name of each site, from `place_names`.
     """
     indexes = np.flatnonzero((rows.rank == rank) & (rows.before.codes >= 0))
     row_of_call = np.full(int(costs.call.max(initial=-1)) + 1, -1)
@@ -175,7 +200,7 @@ def where_before(rank: int, costs: Costs, rows: Arrived, site_names: Texts) -> d
     pairs = pd.DataFrame({"before": rows.before.codes[indexes], "site": rows.site[indexes], "call": rows.call[indexes]})
     pairs = pairs.assign(row=indexes, total=costs.total[row_of_call[pairs.call.to_numpy()]])
     sums = pairs.groupby(["before", "site"]).total.sum()
-    (before, site), most = sums.index[int(sums.to_numpy().argmax())], float(sums.max())
+    before, site = sums.index[int(sums.to_numpy().argmax())]
     pairs = pairs[(pairs.before == before) & (pairs.site == site)]
     peers = np.isin(rows.call, pairs.call) & (rows.rank != rank) & (rows.before.codes == before)
     if not peers.any():
@@ -184,57 +209,61 @@ def where_before(rank: int, costs: Costs, rows: Arrived, site_names: Texts) -> d
     peer_medians = (
         pd.DataFrame({name: values[peers] for name, values in times.items()}).groupby(rows.call[peers]).median()
     )
-    its_row = pairs.set_index("call").row.loc[peer_medians.index].to_numpy()
+    rank_rows = pairs.set_index("call").row.loc[peer_medians.index].to_numpy()
     return {
         "before": str(rows.before.categories[before]),
         "after": str(site_names[site]),
-        "where_part": most / float(costs.total.sum()),
-        "takes": float(np.median(rows.gap[its_row])),
+        "where_part": float(sums.max()) / float(costs.total.sum()),
+        "takes": float(np.median(rows.gap[rank_rows])),
         "others": float(peer_medians.gap.median()),
-        "inside": float(pd.Series(rows.elsewhere[its_row]).median()),
+        "inside": float(pd.Series(rows.elsewhere[rank_rows]).median()),
         "inside_others": float(peer_medians.elsewhere.median()),
-        "left": float(np.median(rows.before_out[its_row] - peer_medians.before_out)),
+        "left": float(np.median(rows.before_out[rank_rows] - peer_medians.before_out)),
     }
 
 
 def late_ranks_of(costs: Costs, rows: Arrived, sites: Estimates, names: Texts) -> LateRanks:
-    """The ranks that others wait for, and where the first ones were before."""
+    """Adds up the waiting that each rank causes and, for the first MAX_LATE ranks, finds where they lose time."""
     causes = summarize_causes(costs)
     site_names = place_names(sites.operation, sites.kind, names)
     where = [
         where_before(int(rank), costly_calls(costs[costs.rank == rank]), rows, site_names)
-        for rank in causes.rank[:MOST_LATE]
+        for rank in causes.rank[:MAX_LATE]
     ]
     where += [{}] * (len(causes) - len(where))
     return causes.extended(
         LateRanks,
-        **{name: np.array([row.get(name) for row in where], dtype=object) for name in ("before", "after")},
-        **{name: np.array([row.get(name, np.nan) for row in where], dtype=float) for name in WHERE[2:]},
+        **{name: np.array([row.get(name) for row in where], dtype=object) for name in WHERE_TEXTS},
+        **{name: np.array([row.get(name, np.nan) for row in where], dtype=float) for name in WHERE_NUMBERS},
     )
 
 
 def quickest_ranks(rows: Arrived, sites: Ints) -> dict[int, tuple[int, float, float]]:
-    """The rank that spends the least time in nearly all calls of a site, its time and that of the others, medians, s.
+    """Finds, at each site, a rank that spends less time than all other ranks in nearly all calls.
 
-    If all wait for all, it comes last, provided that they leave together; that needs no clock of others.
+    If every rank waits for every other and all leave together, the rank with the shortest call arrived last. This
+    needs no synchronized clocks.
 
     Args:
         rows: of all processes.
-        sites: at which the clocks show no late rank.
+        sites: indexes of the sites at which the clocks show no late rank.
+
+    Returns:
+        Site -> rank, its median time in a call and the median time of the other ranks, s; only sites with such a rank.
     """
-    some = np.isin(rows.site, sites) & ~rows.kind.isin(LATER) & ~rows.operation.isin(NOT_SYMMETRIC)
+    usable = np.isin(rows.site, sites) & ~rows.kind.isin(LATER) & ~rows.operation.isin(NOT_SYMMETRIC)
     quickest = {}
-    for site in np.unique(rows.site[some]).tolist():
-        here = np.flatnonzero(some & (rows.site == site))
+    for site in np.unique(rows.site[usable]).tolist():
+        here = np.flatnonzero(usable & (rows.site == site))
         times = pd.DataFrame({"call": rows.call[here], "rank": rows.rank[here], "time": rows.time[here]})
-        inside = times.pivot_table(index="call", columns="rank", values="time").dropna()
-        if len(inside) < FEWEST_CALLS or inside.shape[1] < 2:
+        by_call = times.pivot_table(index="call", columns="rank", values="time").dropna()
+        if len(by_call) < MIN_CALLS or by_call.shape[1] < 2:
             continue
-        ranks = inside.to_numpy()
-        least = int(np.median(ranks, axis=0).argmin())
-        least_times, other_times = ranks[:, least], np.delete(ranks, least, axis=1)
-        if (least_times < other_times.min(axis=1)).mean() >= NEARLY_ALL and np.median(
-            other_times
-        ) >= CLEARLY * np.median(least_times):
-            quickest[site] = int(inside.columns[least]), float(np.median(least_times)), float(np.median(other_times))
+        call_times = by_call.to_numpy()
+        least = int(np.median(call_times, axis=0).argmin())
+        least_times, other_times = call_times[:, least], np.delete(call_times, least, axis=1)
+        time, other_time = float(np.median(least_times)), float(np.median(other_times))
+        often = (least_times < other_times.min(axis=1)).mean() >= QUICKEST_SHARE
+        if often and other_time >= QUICKEST_FACTOR * time:
+            quickest[site] = int(by_call.columns[least]), time, other_time
     return quickest

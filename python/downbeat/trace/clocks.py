@@ -1,4 +1,7 @@
-"""A process's clock from its synchronizations: global times with the bound of their error and the expected error."""
+"""Converts ticks of a process' clock to global times, with the bound of the error and the expected error.
+
+A process synchronizes its clock several times; each synchronization gives a map from local ticks to global time.
+"""
 
 from __future__ import annotations
 
@@ -9,72 +12,72 @@ import numpy as np
 from downbeat.tables import Floats, Ints, Table, column
 
 NS = 1e-9
-# Over minutes between two synchronizations a frequency changes by more than at once, which is the library's setting
-# max_wander; a ramp does not last as long.
-WANDER_OF_A_RUN = 1e-6
+# Relative change of a frequency between two synchronizations. The library's setting max_wander is the change at once;
+# over minutes a frequency changes more.
+MIN_WANDER = 1e-6
 
 
 class Clocks(Table):
     """Clock synchronizations of processes, by process and time: the fields of `struct trace_map` in trace_file.h."""
 
-    ticks: Ints = column("the local clock at the synchronization", "ticks")
-    global_ns: Ints = column("the global clock then", "ns")
+    ticks: Ints = column("local clock at the synchronization", "ticks")
+    global_ns: Ints = column("global clock at the synchronization", "ns")
     ns_per_tick: Floats = column("length of a tick on the global clock", "ns")
     bound_ns: Floats = column("largest possible error of global_ns", "ns")
-    growth: Floats = column("growth of that bound per ns", "1")
-    ramp: Floats = column("growth of that growth per ns: frequency wander", "1/ns")
+    growth: Floats = column("growth of bound_ns per ns", "1")
+    ramp: Floats = column("growth of `growth` per ns, from frequency wander", "1/ns")
     variance: Floats = column("variance of the error of global_ns", "ns^2")
-    cross: Floats = column("covariance of that error and the error of the rate", "ns")
+    cross: Floats = column("covariance of the error of global_ns and the error of the rate", "ns")
     rate: Floats = column("variance of the error of the rate", "1")
-    walk: Floats = column("growth of that variance per ns: random walk of the frequency", "1/ns")
+    walk: Floats = column("growth of `rate` per ns, from a random walk of the frequency", "1/ns")
     realtime_ns: Ints = column("CLOCK_REALTIME right after the synchronization", "ns")
-    realtime_ticks: Ints = column("the local clock at that reading", "ticks")
-    realtime_width: Ints = column("time that the reading took", "ticks")
-    monotonic_ns: Ints = column("CLOCK_MONOTONIC, likewise", "ns")
-    monotonic_ticks: Ints = column("likewise", "ticks")
-    monotonic_width: Ints = column("likewise", "ticks")
-    monotonic_raw_ns: Ints = column("CLOCK_MONOTONIC_RAW, likewise", "ns")
-    monotonic_raw_ticks: Ints = column("likewise", "ticks")
-    monotonic_raw_width: Ints = column("likewise", "ticks")
-    boottime_ns: Ints = column("CLOCK_BOOTTIME, likewise", "ns")
-    boottime_ticks: Ints = column("likewise", "ticks")
-    boottime_width: Ints = column("likewise", "ticks")
+    realtime_ticks: Ints = column("local clock at the reading of CLOCK_REALTIME", "ticks")
+    realtime_width: Ints = column("duration of the reading of CLOCK_REALTIME", "ticks")
+    monotonic_ns: Ints = column("CLOCK_MONOTONIC right after the synchronization", "ns")
+    monotonic_ticks: Ints = column("local clock at the reading of CLOCK_MONOTONIC", "ticks")
+    monotonic_width: Ints = column("duration of the reading of CLOCK_MONOTONIC", "ticks")
+    monotonic_raw_ns: Ints = column("CLOCK_MONOTONIC_RAW right after the synchronization", "ns")
+    monotonic_raw_ticks: Ints = column("local clock at the reading of CLOCK_MONOTONIC_RAW", "ticks")
+    monotonic_raw_width: Ints = column("duration of the reading of CLOCK_MONOTONIC_RAW", "ticks")
+    boottime_ns: Ints = column("CLOCK_BOOTTIME right after the synchronization", "ns")
+    boottime_ticks: Ints = column("local clock at the reading of CLOCK_BOOTTIME", "ticks")
+    boottime_width: Ints = column("duration of the reading of CLOCK_BOOTTIME", "ticks")
     rank: Ints = column("rank of the process in MPI_COMM_WORLD")
 
     @classmethod
     def of_process(cls, maps: np.ndarray, rank: int) -> Self:
-        """The synchronizations of one process, from the table `maps` of its file."""
+        """Returns the synchronizations of a process, from the table `maps` of its file."""
         return cls(**{name: maps[name] for name in maps.dtype.names or ()}, rank=np.full(len(maps), rank))
 
     def tick(self) -> float:
-        """Length of a tick over the run of a process, s; NaN: no synchronization."""
+        """Returns the mean length of a tick over the run of a process, s; NaN: no synchronization."""
         if not len(self):
             return np.nan
         ticks = int(self.ticks[-1] - self.ticks[0])
         return (int(self.global_ns[-1] - self.global_ns[0]) / ticks if ticks else float(self.ns_per_tick[0])) * NS
 
     def reading(self, clock: str) -> tuple[Ints, Ints, Ints]:
-        """A clock of the system at each synchronization: what it showed, ns; when, and how long that took, ticks."""
+        """Returns the readings of a system clock: its time, ns; local clock at the reading and duration, ticks."""
         shown, ticks, width = (getattr(self, f"{clock}_{what}") for what in ("ns", "ticks", "width"))
         return shown, ticks, width
 
 
 def wander_of_run(max_wander: float) -> float:
-    """Largest relative change of a frequency between two synchronizations of a program."""
-    return max(max_wander, WANDER_OF_A_RUN)
+    """Returns the largest relative change of a frequency between two synchronizations of a program."""
+    return max(max_wander, MIN_WANDER)
 
 
 def global_times(ticks: np.ndarray, clocks: Clocks, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns global times and their error bounds, in seconds.
 
-    Between two synchronizations the line through both is taken. Its error is at most the interpolated bound of the two,
-    and what a difference in frequency that wanders by max_wander can add: with rates within +-w, a curve is at most
-    2 w a b / (a + b) from its chord, at distances a and b from the ends. Before the first and after the last the map of
-    the nearest one is taken, whose bound grows.
+    Between two synchronizations, the clock is the line through both. Its error is at most the interpolated bound of the
+    two plus the effect of a frequency that wanders by max_wander: with rates within +-w, a curve is at most
+    2 w a b / (a + b) from its chord, at distances a and b from the ends. Before the first and after the last
+    synchronization, the map of the nearest one is used, and its bound grows with the distance.
 
     Args:
         ticks: readings of the local clock; any shape.
-        clocks: of one process, a row at least.
+        clocks: of one process, at least one row.
         max_wander: largest relative change of the difference in frequency.
     """
     clocks = clocks[np.unique(clocks.ticks, return_index=True)[1]]
@@ -103,17 +106,18 @@ def global_times(ticks: np.ndarray, clocks: Clocks, max_wander: float) -> tuple[
 
 
 def expected_errors(ticks: np.ndarray, clocks: Clocks, bounds: np.ndarray) -> np.ndarray:
-    """Returns the standard deviation of the error of times as `global_times` returns them, s.
+    """Returns the standard deviation of the error of times from `global_times`, s.
 
-    Between two synchronizations the error is that of a chord: both ends' errors, taken as one, and that of a frequency
-    which walks at random: walk * a**2 * b**2 / (3 * (a + b)), at distances a and b from the ends (the variance of an
-    integrated Wiener process that is known at both). Before the first and after the last it grows as the library says
-    (Downbeat_clock). An error that lies anywhere within its bound has the variance bound**2 / 3, and none has more.
+    Between two synchronizations, the variance has two terms: the interpolated errors of both ends, as if fully
+    correlated, and the random walk of the frequency: walk * a**2 * b**2 / (3 * (a + b)), at distances a and b from the
+    ends (the variance of an integrated Wiener process that is known at both ends). Before the first and after the last
+    synchronization, it grows with the distance as in the library (Downbeat_clock). The result is at most the standard
+    deviation of an error that is uniform within its bound, bound / sqrt(3).
 
     Args:
         ticks: readings of the local clock; any shape.
         clocks: as in `global_times`.
-        bounds: of each, s.
+        bounds: bound of the error of each time, s.
     """
     clocks = clocks[np.argsort(clocks.ticks, kind="stable")]
     origin = clocks.ticks[0]

@@ -19,57 +19,58 @@ from downbeat.run.bench import library_of
 from downbeat.run.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, SLURM_OPTIONS, is_launcher, is_one_of
 from downbeat.run.libraries import LIBRARIES, packaged_bench
 
-NEXT = ":"  # separates the programs of a launch, in all launchers
+NEXT = ":"  # separates the programs of a launch, for all launchers
 PRELOAD = "LD_PRELOAD"
 ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
-ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # else ASan has to be the first library
-LISTED = "mca_base_env_list"
-LISTED_HERE = f"OMPI_MCA_{LISTED}"
-LARGEST_TEXT = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
+ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # allows that ASan is not the first library
+LISTED = "mca_base_env_list"  # Open MPI's parameter with a list of variables for all ranks
+LISTED_HERE = f"OMPI_MCA_{LISTED}"  # the environment variable that sets this parameter
+MAX_TEXT = 1 << 16  # bytes that are read of a text file in a command: programs of a launch, settings, a script
 
 
 def launcher_library(launcher: str) -> str | None:
-    """Returns the name of the MPI library that a launcher belongs to."""
+    """Returns the name of the MPI library that a launcher belongs to; None: not known."""
     if Path(launcher).name.startswith("pr"):  # prterun and prun, whose versions are PRRTE's
         return "openmpi5"
     return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
 
 
 def launcher_index(words: Sequence[str]) -> int | None:
-    """The index of the launcher in a command; other words may be before it: `time`, `env`, `numactl`."""
+    """Finds the index of the launcher in a command, behind words like `time`, `env`, `numactl`; None: no launcher."""
     return next((index for index, word in enumerate(words) if is_launcher(word)), None)
 
 
 def narrows(word: str) -> bool:
-    """Whether an option of Hydra restricts the variables of ranks."""
+    """Returns true if an option of Hydra restricts the variables that ranks inherit."""
     return is_one_of(word, (*HYDRA_OPTIONS.none, *HYDRA_OPTIONS.listed))
 
 
 def text_in(word: str) -> str:
-    """The content of the text file with this name; "": it is no text file."""
+    """Reads the first MAX_TEXT bytes of a text file; "": the word does not name a text file."""
     path = Path(word)
     try:
         if not path.is_file():
             return ""
         with path.open("rb") as file:
-            content = file.read(LARGEST_TEXT)
+            content = file.read(MAX_TEXT)
     except (OSError, ValueError):
         return ""
     return "" if b"\0" in content else content.decode("utf-8", errors="replace")
 
 
 def is_script(word: str) -> bool:
-    """Whether a word names a program that is text."""
+    """Returns true if a word names a script."""
     return text_in(word).startswith("#!")
 
 
 def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yields the programs of a command that are linked with an MPI library, and its name; also programs in files.
+    """Yields the programs of a command that are linked with an MPI library, and the library's name.
 
-    The wheel's downbeat-bench is skipped: it loads the launcher's library.
+    Also looks into scripts, shell commands and files of the command. Skips the wheel's downbeat-bench, because it
+    loads the library of the launcher.
     """
     of_wheel = packaged_bench()
-    texts = [word if " " in word else text_in(word) for word in words]  # a shell's command; a file
+    texts = [word if " " in word else text_in(word) for word in words]  # shell commands and files
     inner = [token for text in texts for token in text.split() if "/" in token]
     for word in dict.fromkeys([*words, *inner]):
         path = shutil.which(word)
@@ -89,14 +90,14 @@ def linked_libraries(words: Sequence[str]) -> list[str]:
 
 
 def program_library(words: Sequence[str]) -> str | None:
-    """Returns the name of the MPI library that the programs of a command are linked with; None: no program shows it.
+    """Returns the name of the MPI library that the programs of a command are linked with; None: none is linked.
 
     Raises:
-        UsageError: they are linked with several.
+        UsageError: the programs are linked with different libraries.
     """
     first: tuple[str, str] | None = None
     for context in contexts(words):
-        # The first program of a context decides: the others are its arguments.
+        # The first program of a context decides; later words are its arguments.
         linked = next(mpi_programs(context), None)
         if first and linked and linked[1] != first[1]:
             raise UsageError(
@@ -107,7 +108,7 @@ def program_library(words: Sequence[str]) -> str | None:
 
 
 def contexts(words: Sequence[str]) -> list[list[str]]:
-    """Split a launcher's command into the words of each program, at `NEXT`."""
+    """Splits a launcher's command at `NEXT` into contexts: the words of each program."""
     groups: list[list[str]] = [[]]
     for word in words:
         if word == NEXT:
@@ -118,7 +119,7 @@ def contexts(words: Sequence[str]) -> list[list[str]]:
 
 
 def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Words without the arguments of MPI programs, which a launcher does not parse; and the arguments per context."""
+    """Separates the words that a launcher parses from the arguments of MPI programs; returns these per context."""
     bare: list[list[str]] = []
     arguments = []
     for context in contexts(words):
@@ -130,22 +131,22 @@ def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
 
 
 def joined(groups: Iterable[Sequence[str]]) -> list[str]:
-    """Returns contexts as one list of words."""
+    """Joins contexts, with `NEXT` between them."""
     return [word for group in groups for word in (*group, NEXT)][:-1]
 
 
 def with_arguments(words: Sequence[str], arguments: Sequence[Sequence[str]]) -> list[str]:
-    """Words with the arguments that `split_arguments` removed."""
+    """Adds the arguments that `split_arguments` removed."""
     return joined(
         [*bare, *program_arguments] for bare, program_arguments in zip(contexts(words), arguments, strict=True)
     )
 
 
 def with_app_files(words: Sequence[str]) -> list[str]:
-    """Replace `--app FILE` by the content of the file; options before it do not apply to its lines."""
+    """Replaces `--app FILE` by the content of the file; options before it do not apply to its lines."""
     names = (*OPEN_MPI_OPTIONS.programs, *HYDRA_OPTIONS.programs)
     index = next((index for index, word in enumerate(words[:-1]) if is_one_of(word, names)), None)
-    # After the program, the option is the program's.
+    # After the program, the option belongs to the program.
     if index is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:index])):
         return [*words]
     file = words[index + 1]
@@ -159,10 +160,10 @@ def with_app_files(words: Sequence[str]) -> list[str]:
 
 
 def merged(ours: Sequence[str], preloaded: str) -> str:
-    """A value of LD_PRELOAD: our libraries before preloaded ones, but after ASan, which has to be the first."""
+    """Adds our libraries to a value of LD_PRELOAD: before the others, but after ASan, which must be the first."""
     libraries = [library for library in re.split(r"[:\s]+", preloaded) if library and library not in ours]
-    first = [library for library in libraries if ASAN.search(library)]
-    return ":".join([*first, *ours, *(library for library in libraries if library not in first)])
+    asan = [library for library in libraries if ASAN.search(library)]
+    return ":".join([*asan, *ours, *(library for library in libraries if library not in asan)])
 
 
 def hydra_words(option: str, variables: Mapping[str, str]) -> list[str]:
@@ -171,18 +172,19 @@ def hydra_words(option: str, variables: Mapping[str, str]) -> list[str]:
 
 
 class Setter:
-    """Sets variables for all ranks of a command, beside those that the command sets itself.
+    """Rewrites a command so that it sets our variables for all ranks, and merges them with variables that it sets.
 
     Attributes:
-        ours: libraries to preload.
-        variables: name -> value.
-        forced: names that a command must not set.
+        ours: our libraries to preload.
+        preloaded: value of LD_PRELOAD that the command inherits.
+        variables: our variables, name -> value.
+        forced: names of variables that the command must not set.
     """
 
     def __init__(
         self, ours: Sequence[str], variables: Mapping[str, str], forced: Sequence[str], preloaded: str
     ) -> None:
-        """Takes also the value of LD_PRELOAD that a command starts with."""
+        """Adds LD_PRELOAD to the variables."""
         self.ours = ours
         self.preloaded = preloaded
         preload = merged(ours, preloaded)
@@ -190,10 +192,14 @@ class Setter:
         self.forced = forced
 
     def instead(self, name: str, value: str | None) -> str | None:
-        """The value for a variable that the command sets; None: it is not a variable of ours.
+        """Returns the value that replaces the command's value of a variable; None: it is not one of our variables.
+
+        Args:
+            name: of a variable that the command sets.
+            value: the command's value; None: the command names the variable without a value, to export it.
 
         Raises:
-            UsageError: it is for `downbeat trace` to set.
+            UsageError: only `downbeat trace` may set the variable.
         """
         if name in self.forced:
             raise UsageError(f"the command sets {name}, which is an option of downbeat trace; leave it out")
@@ -204,21 +210,21 @@ class Setter:
         return f"{value}:{ASAN_LATER}" if name == ASAN_OPTIONS else value
 
     def assignment(self, word: str) -> tuple[str, str]:
-        """Returns a variable's name, and NAME=VALUE or NAME as it has to be; an empty name if it is not one of ours."""
+        """Rewrites NAME=VALUE or NAME; returns the name ("": not one of our variables) and the new word."""
         name, equals, value = word.partition("=")
         new_value = self.instead(name, value if equals else None)
         return ("", word) if new_value is None else (name, f"{name}={new_value}")
 
     def assignments(self, words: Sequence[str]) -> list[str]:
-        """Returns words with the variables of `env NAME=VALUE` as they have to be."""
+        """Rewrites the words NAME=VALUE, as in `env NAME=VALUE`."""
         return [self.assignment(word)[1] if "=" in word else word for word in words]
 
     def remaining(self, names: Iterable[str]) -> dict[str, str]:
-        """The variables without these names."""
+        """Returns our variables except those with these names."""
         return {name: value for name, value in self.variables.items() if name not in names}
 
     def listed(self, value: str) -> str:
-        """Open MPI's list of variables with ours; the list and -x exclude each other."""
+        """Adds our variables to Open MPI's list of variables (NAME=VALUE;...); the list and -x exclude each other."""
         names, assigned = zip(*map(self.assignment, filter(None, value.split(";"))), strict=True) if value else ((), ())
         remaining = self.remaining(names)
         for name, setting in remaining.items():
@@ -227,7 +233,7 @@ class Setter:
         return ";".join([*assigned, *(f"{name}={setting}" for name, setting in remaining.items())])
 
     def open_mpi(self, words: Sequence[str]) -> list[str]:
-        """Returns the words after Open MPI's launcher: -x holds for one program of several, so each gets it."""
+        """Rewrites the words after Open MPI's launcher: -x applies to one of several programs, so each gets it."""
         for index, word in enumerate(words[1:-1], 1):
             if word == LISTED and words[index - 1].endswith("mca"):
                 return self.assignments([*words[: index + 1], self.listed(words[index + 1]), *words[index + 2 :]])
@@ -243,20 +249,20 @@ class Setter:
         return result
 
     def hydra(self, words: Sequence[str]) -> list[str]:
-        """The words after Hydra's launcher: -genv sets a variable for all programs, and must not be repeated."""
+        """Rewrites the words after Hydra's launcher: -genv sets a variable for all programs, at most once."""
         groups = []
-        everywhere: set[str] = set()
+        global_names: set[str] = set()  # variables that the command sets for all programs
         for context in contexts(words):
             group, options = self.of_hydra(context)
-            everywhere |= {name for option, name in options if "genv" in option}
+            global_names |= {name for option, name in options if "genv" in option}
             here = [name for option, name in options if "genv" not in option]
             # With these options, Intel's launcher ignores -genv.
             narrow = any(narrows(word) and "genv" not in word for word in context)
             groups.append(hydra_words("-env", self.remaining(here) if narrow else {}) + self.assignments(group))
-        return hydra_words("-genv", self.remaining(everywhere)) + joined(groups)
+        return hydra_words("-genv", self.remaining(global_names)) + joined(groups)
 
     def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-        """The words of one program with rewritten variables, and the options that set variables, with their names."""
+        """Rewrites the words of one program; returns also its options that set variables, with the variables' names."""
         result: list[str] = []
         options = []
         pending = iter(context)
@@ -271,7 +277,7 @@ class Setter:
         return result, options
 
     def slurm(self, words: Sequence[str]) -> list[str]:
-        """The command of srun: its environment has our variables, and --export lists those that ranks inherit."""
+        """Rewrites the words after srun: its environment has our variables, and --export lists inherited ones."""
         result: list[str] = []
         pending = iter(words)
         for word in pending:
@@ -284,7 +290,7 @@ class Setter:
         return self.assignments(result)
 
     def exported(self, value: str) -> str:
-        """A list of variables for srun's --export, with the names of ours; without values, which may have commas."""
+        """Adds the names of our variables to the list of srun's --export, without values, which may have commas."""
         listed = value.split(",")
         if listed[0].upper() in ("NONE", "NIL"):
             raise UsageError(f"srun exports '{value}', so variables do not reach the ranks; let it export ALL")
@@ -292,19 +298,19 @@ class Setter:
         return ",".join([*assigned, *([] if "ALL" in listed else self.remaining(names))])
 
 
-# Options whose values are known: they are added to, or have names alone.
+# Options whose values `Setter` rewrites, or which list only names.
 KNOWN_BEFORE = (*OPEN_MPI_OPTIONS.assign, *HYDRA_OPTIONS.assign, *HYDRA_OPTIONS.listed, *SLURM_OPTIONS.assign)
 
 
 def refuse_hidden(words: Sequence[str], library: str) -> None:
-    """Refuses words by which LD_PRELOAD would not reach the programs, as far as they show it.
+    """Refuses a command if its words or files show that LD_PRELOAD would not reach the programs.
 
     Args:
-        words: those that ranks, or a script's launchers, get.
-        library: to preload; words that name it were written with it in mind.
+        words: words of the programs, or of a script that starts launchers.
+        library: our library to preload; words that name it are accepted.
 
     Raises:
-        UsageError: a shell's command or a file sets LD_PRELOAD, or it is removed.
+        UsageError: a shell command or a file sets LD_PRELOAD, or `env` removes it.
     """
     for before, word in zip(["", *words], words, strict=False):
         assigned = word.startswith((f"{PRELOAD}=", "--export=")) and not re.fullmatch(r"-\w*c", before)  # bash -c
@@ -330,7 +336,7 @@ NO_CALL = "did not call MPI_Init or MPI_Init_thread (MPI_Session_init alone is n
 
 
 def privileged(program: str) -> bool:
-    """Whether the loader ignores LD_PRELOAD for a program: it is setuid or setgid, or has capabilities."""
+    """Returns true if the loader ignores LD_PRELOAD for a program: it is setuid or setgid, or has capabilities."""
     if Path(program).stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         return True
     try:
@@ -340,7 +346,7 @@ def privileged(program: str) -> bool:
 
 
 def is_static(program: str) -> bool:
-    """Whether a program is linked statically: LD_PRELOAD needs the dynamic loader."""
+    """Returns true if a program is linked statically; LD_PRELOAD needs the dynamic loader."""
     with Path(program).open("rb") as file:
         if file.read(len(ELF)) != ELF:
             return False
@@ -349,7 +355,7 @@ def is_static(program: str) -> bool:
 
 
 def why_nothing(words: Sequence[str]) -> str:
-    """The reason why a command recorded nothing: confirmed by its programs, else a list of possible ones.
+    """Explains why a command recorded nothing: a reason that its programs confirm, else the possible reasons.
 
     Args:
         words: the command.

@@ -1,4 +1,8 @@
-"""Files of libdownbeat-preload: preload/src/trace_file.h says what is in them."""
+"""Reads the files of libdownbeat-preload; preload/src/trace_file.h defines their format.
+
+A file has a section per process: a header and tables, in chunks that directories list. A file of a process that crashed
+or still runs may end early. The names of a job's files begin with the name of the job.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +25,26 @@ from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
 from downbeat.trace.clocks import Clocks
 
 TRACE_MAGIC = b"DOWNBEAT-TRACE-7"
-WHOLE_TABLES = b"DOWNBEAT-TRACE-6"  # the version before: each table is in one piece, as large as it may become
-HEADER_SIZE = 4096
-CHUNKS = 255  # of a directory
+WHOLE_TABLES = b"DOWNBEAT-TRACE-6"  # the previous version: each table is in one piece, as large as it may become
+HEADER_SIZE = 4096  # bytes, also of a directory
+CHUNKS = 255  # chunks that a directory lists
 NO_INDEX = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
 CALL_KINDS = ("blocking", "nonblocking", "persistent")
-ENTERED, COMPLETE = 1, 2
-CHECKED = 1 << 32  # in the field `checksum`: the lower half is one
+ENTERED, COMPLETE = 1, 2  # field `state` of a record; other values: the record was not written completely
+CHECKED = 1 << 32  # flag in the field `checksum`: the lower 32 bits are a checksum
 TRACE_SUFFIXES = (".trace", ".part")
-# Calls that are added up only, as in the header's field `kinds`; those of requests complete collectives, too.
+# Kinds of calls that are only added up, in the order of the header's field `kinds`. Calls with requests, e.g. MPI_Wait,
+# also complete collectives.
 SUMS = ("point-to-point", "requests", "one-sided", "files", "communicators")
-SIZE_UNKNOWN = 255
-# Clocks that other tools stamp with: what they showed at each synchronization is in `maps`.
+SIZE_UNKNOWN = 255  # field `size` of the profile
+# System clocks that other tools use; the table `maps` has their times at each synchronization.
 SYSTEM_CLOCKS = ("realtime", "monotonic", "monotonic_raw", "boottime")
 
 
 def fields(**names: str) -> list[tuple[str, str]]:
-    """Returns the fields of a structure: type=their names."""
-    return [(name, kind) for kind, each in names.items() for name in each.split()]
+    """Returns the fields of a structure, from numpy's types and the names of the fields of each: i8="size row"."""
+    return [(name, kind) for kind, listed in names.items() for name in listed.split()]
 
 
 TABLES = {
@@ -112,11 +117,11 @@ class Section:
     """The recording of one process.
 
     Attributes:
-        path: the file.
-        job: name of the job; the file's name begins with it.
-        header: the fields of the header, by name.
+        path: path of the file.
+        job: name of the job.
+        header: fields of the header, by name.
         operations: names of operations, by number.
-        tables: calls, clocks and what they refer to.
+        tables: records, profile, clock synchronizations and the tables that they refer to.
     """
 
     path: Path
@@ -132,17 +137,17 @@ class Section:
 
     @property
     def clocks(self) -> Clocks:
-        """The synchronizations of its clock."""
+        """Synchronizations of the process' clock."""
         return Clocks.of_process(self.tables.maps, self.rank)
 
 
 def text(value: bytes) -> str:
-    """Returns a string of the file."""
+    """Decodes a string of the file."""
     return value.decode("utf-8", errors="replace")
 
 
 def name_text(value: bytes) -> str:
-    r"""Returns a name that the program chose freely, in one line: what cannot be shown is `\n`, `\xff`."""
+    r"""Decodes a name that the program chose; control characters and invalid bytes become `\n`, `\xff`."""
     name = value.decode("utf-8", errors="backslashreplace")
     return "".join(
         escaped(character) if character in KEPT_CONTROLS or not harmless(character) else character for character in name
@@ -150,10 +155,15 @@ def name_text(value: bytes) -> str:
 
 
 def check_section(data: np.ndarray, size: int, checksum: int) -> None:
-    """Checks the bytes of a section against its checksum, of the section as it was before the field was written.
+    """Checks the bytes of a section against its checksum, which was computed while the field `checksum` was 0.
+
+    Args:
+        data: bytes of the section, as many as the file has.
+        size: bytes of the section by its header.
+        checksum: CRC-32.
 
     Raises:
-        DamageError: the content is another one.
+        DamageError: the section is cut off, or its content has changed.
     """
     offset = HEADER.fields["checksum"][1] if HEADER.fields else 0
     content = data.data
@@ -163,7 +173,7 @@ def check_section(data: np.ndarray, size: int, checksum: int) -> None:
 
 
 def entries_in(data: np.ndarray, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
-    """Returns up to `count` entries at an offset: a file that a crash left has the size that it had grown to."""
+    """Returns up to `count` entries at an offset; fewer if a crash left a shorter file."""
     if offset < 0:
         raise ValueError(f"it has a table at byte {offset}")
     count = max(0, min(count, (data.size - offset) // dtype.itemsize))
@@ -172,7 +182,7 @@ def entries_in(data: np.ndarray, offset: int, count: int, dtype: np.dtype) -> np
 
 
 def entries_of(header: np.record, name: str) -> int:
-    """The number of entries of a table, by the header."""
+    """Returns the number of entries of a table by the header."""
     capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
     if capacity < 0 or taken < 0:
         raise ValueError(f"it has {min(capacity, taken)} {name}")
@@ -180,7 +190,7 @@ def entries_of(header: np.record, name: str) -> int:
 
 
 def tables_in_one_piece(data: np.ndarray, header: np.record) -> dict[str, np.ndarray]:
-    """Returns the tables of a section of the version before, by name."""
+    """Returns the tables of a section of the previous version, by name."""
     position = HEADER_SIZE
     tables = {}
     for name, dtype in TABLES.items():
@@ -190,18 +200,18 @@ def tables_in_one_piece(data: np.ndarray, header: np.record) -> dict[str, np.nda
 
 
 def directories_of(data: np.ndarray, header: np.record) -> Iterator[np.ndarray]:
-    """Yields the chunks that each directory of a section names: structured arrays."""
+    """Yields the chunks that each directory of a section lists, as structured arrays."""
     position = int(header.directory)
-    seen = 0
+    count = 0
     while position != 0:
         entry = entries_in(data, position, 1, DIRECTORY)
         if not len(entry):
-            if seen:  # the file was cut off
+            if count:  # the file was cut off
                 return
             raise ValueError(f"it has no directory at byte {position}")
-        seen += 1
-        if seen * HEADER_SIZE > data.size:
-            raise ValueError("its directories lead to each other")
+        count += 1
+        if count * HEADER_SIZE > data.size:
+            raise ValueError("its directories form a cycle")
         yield entry["chunks"][0]
         position = int(entry["next"][0])
 
@@ -231,7 +241,7 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
     section = data[offset:]
-    size = int(header.section_size) or section.size  # of a process's file, while it grows
+    size = int(header.section_size) or section.size  # 0: the file of one process, which may still grow
     if size < HEADER_SIZE:
         raise ValueError(f"its section at byte {offset} has {size} bytes")
     section = section[:size]
@@ -259,14 +269,14 @@ def read_sections(path: Path) -> list[Section]:
 
 
 def full_recordings(sections: Sequence[Section], directory: Path | None = None) -> list[Fact]:
-    """The loss, if recordings had no room.
+    """Reports lost records if files could not grow, or had no room; empty if nothing was lost.
 
     Args:
-        sections: what processes recorded.
-        directory: that it was written to, for people; None: where the files are.
+        sections: of all processes.
+        directory: the directory that the text names; None: the directory of the files.
     """
     lost = sum(int(section.header.records_dropped) for section in sections)
-    # Without a reason, more calls were under way than there may be records, or the file is an older one.
+    # Without a code, more calls were active than there are records, or an older version wrote the file.
     codes = [code for section in sections if (code := int(section.header.growth_code))]
     if not lost and not codes:
         return []
@@ -274,18 +284,18 @@ def full_recordings(sections: Sequence[Section], directory: Path | None = None) 
 
 
 def job_name(file: Path) -> str:
-    """Returns the name of the job that a file is of."""
+    """Returns the name of a file's job."""
     return re.sub(r"-(node|rank)-\d+$", "", file.stem)
 
 
 def is_job(path: Path) -> bool:
-    """Whether a path names a job of a directory: DIR/JOB."""
-    near = path.parent.glob(f"{escape(path.name)}*")
-    return not path.exists() and any(file.suffix in TRACE_SUFFIXES and job_name(file) == path.name for file in near)
+    """Returns true if a path names a job in a directory: DIR/JOB."""
+    files = path.parent.glob(f"{escape(path.name)}*")
+    return not path.exists() and any(file.suffix in TRACE_SUFFIXES and job_name(file) == path.name for file in files)
 
 
 def is_trace(path: Path) -> bool:
-    """Whether there is a trace: a file, by its first bytes, a directory of such files, or a job in one, DIR/JOB."""
+    """Returns true if a path is a file of a recording, by its first bytes, a directory of such files, or DIR/JOB."""
     if path.is_dir():
         return any(file.suffix in TRACE_SUFFIXES for file in path.iterdir())
     if not path.exists():
@@ -295,10 +305,10 @@ def is_trace(path: Path) -> bool:
 
 
 def sections_in(path: Path) -> list[Section]:
-    """The recordings of all processes of all jobs.
+    """Reads the sections of all processes of all jobs.
 
     Args:
-        path: the directory of a trace, or one of its files.
+        path: the directory of a trace, or a file in it.
 
     Raises:
         UsageError: there is no trace.
@@ -313,7 +323,7 @@ def sections_in(path: Path) -> list[Section]:
 
 
 def jobs_in(path: Path) -> list[str]:
-    """Returns the names of the jobs of a trace, in the order in which they began."""
+    """Returns the names of the jobs of a trace, by their begin."""
     began: dict[str, int] = {}
     for section in sections_in(path):
         time = int(section.header.began_ns)
@@ -322,11 +332,11 @@ def jobs_in(path: Path) -> list[str]:
 
 
 def read_job(path: Path, job: str | None = None) -> list[Section]:
-    """The recordings of all processes of a job, by rank.
+    """Reads the sections of all processes of a job, by rank.
 
     Args:
-        path: the directory of a trace, or one of its files, or DIR/JOB.
-        job: which of several jobs in the directory.
+        path: the directory of a trace, or a file in it, or DIR/JOB.
+        job: name of the job; None: the directory has only one.
 
     Raises:
         UsageError: there is no trace, or there are several jobs and none was named.

@@ -1,4 +1,7 @@
-"""What is worth saying about arrivals: facts computed from their tables."""
+"""Selects the facts of `downbeat arrivals` from the tables of an analysis (`Arrivals`).
+
+Facts are numbers; downbeat.output.words has their wording.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +32,26 @@ from downbeat.trace.balance import least_in_messages
 from downbeat.trace.calls import LATER, mpi_name
 from downbeat.trace.causes import LateRanks, ratio
 
-MOST_NAMED = 3  # ranks, call sites, phases
-OFTEN = 0.25  # share of the waiting at a call site: the rank that causes it is named
-LEAST_NAMED = 0.1  # share of all waiting: the rank that causes it is named
-STANDS_OUT = 1.5  # times what each rank would cause if all caused the same
-MOST_OF = 0.5  # of a delay: what explains less is not its reason
+MAX_NAMED = 3  # ranks, call sites or phases that a text names
+MIN_SITE_SHARE = 0.25  # share of the waiting at a call site; a rank that causes less is not named
+MIN_RUN_SHARE = 0.1  # share of all waiting; a rank that causes less is not named
+STANDS_OUT = 1.5  # a rank stands out if it causes this multiple of the mean over all ranks
+MIN_EXPLAINED = 0.5  # share of a delay; a difference that explains less is not reported as the reason
 
 
 def wait_shares(sites: Sites | PhaseTimes) -> tuple[Floats, Floats, Floats]:
-    """The share of waiting for late ranks in the time at each site, with its least and its largest value."""
+    """Returns waiting for late ranks as a share of the time at each site, with the lower and upper end of its error."""
     share, error = (ratio(seconds, sites.time, 0.0) for seconds in (sites.wait, sites.wait_error + sites.wait_sampling))
     known = sites.time > 0
     return share, np.maximum(0.0, share - error), np.where(known, np.minimum(1.0, share + error), 0.0)
 
 
 def waiting_verdict(arrivals: Arrivals, doubtful: frozenset[int] = frozenset()) -> Fact | None:
-    """The cost of waiting and the ranks that cause it; None: no wait is known.
+    """Returns the fact on the cost of waiting and the ranks that cause it; None: no wait is known.
 
     Args:
-        arrivals: with their tables.
-        doubtful: ranks whose clocks may be off instead.
+        arrivals: any.
+        doubtful: ranks that may seem late only because their clock is off.
     """
     sites, run = arrivals.sites, arrivals.run
     if not (sites.apart > 0).any():
@@ -58,19 +61,18 @@ def waiting_verdict(arrivals: Arrivals, doubtful: frozenset[int] = frozenset()) 
         return LittleWaiting(waited / run if run > 0 else 0.0, arrivals.phase)
     causes = arrivals.late_ranks
     shares = causes.wait / sites.wait.sum()
-    named = named_ranks(arrivals)
     late = [
-        LateRank(int(causes.rank[at]), float(shares[at]), max(1, round(causes.costly[at])), float(causes.late[at]))
-        for at in named
+        LateRank(int(causes.rank[row]), float(shares[row]), max(1, round(causes.costly[row])), float(causes.late[row]))
+        for row in named_ranks(arrivals)
     ]
-    most = (
+    largest = (
         LateRank(int(causes.rank[0]), float(shares[0]), int(causes.calls[0]), float(causes.late[0]))
         if len(causes)
         else None
     )
     return WaitingForLateRanks(
         tuple(late),
-        late[0] if late else most,
+        late[0] if late else largest,
         1.0 - float(shares.sum()),
         waited,
         run,
@@ -84,18 +86,28 @@ def named_ranks(arrivals: Arrivals) -> list[int]:
     if wait / arrivals.ranks < MENTIONED * arrivals.run:
         return []
     shares = ratio(arrivals.late_ranks.wait, np.full(len(arrivals.late_ranks), wait), 0.0)
-    stands_out = bool((shares >= max(LEAST_NAMED, STANDS_OUT / arrivals.ranks)).any())
-    return [int(at) for at in np.flatnonzero(stands_out & (shares >= LEAST_NAMED))[:MOST_NAMED]]
+    stands_out = bool((shares >= max(MIN_RUN_SHARE, STANDS_OUT / arrivals.ranks)).any())
+    return [int(at) for at in np.flatnonzero(stands_out & (shares >= MIN_RUN_SHARE))[:MAX_NAMED]]
 
 
 def ways_before(arrivals: Arrivals) -> list[Fact]:
-    """Where the late ranks were before, those of them for which it is known."""
+    """Returns a fact for each late rank whose reason for being late is known: see `way_before`."""
     late = arrivals.late_ranks
     return [fact for fact in (way_before(late, at) for at in named_ranks(arrivals)) if fact]
 
 
 def way_before(late: LateRanks, at: int) -> LongerBefore | None:
-    """Where a late rank was before, and how much longer than the others; None: that is not known."""
+    """Explains why a late rank is late: it took longer since the previous collective, or left that late.
+
+    Args:
+        late: all late ranks.
+        at: row of the late rank.
+
+    Returns:
+        WaitedBefore: the difference is mainly in other MPI calls. LongerBefore: it is outside of them, or not known.
+            LateBefore: the
+        rank left the previous collective late. None: not known, or none of these explains the delay.
+    """
     takes, peer_takes, delay = late.takes[at], late.others[at], late.late[at]
     if np.isnan(takes):
         return None
@@ -109,18 +121,20 @@ def way_before(late: LateRanks, at: int) -> LongerBefore | None:
         known(inside),
         known(inside_others),
     )
-    if takes - peer_takes >= MOST_OF * delay:
-        return (WaitedBefore if inside - inside_others >= MOST_OF * (takes - peer_takes) else LongerBefore)(*times)
-    return LateBefore(*times, float(late.left[at])) if late.left[at] >= MOST_OF * delay else None
+    longer = takes - peer_takes
+    if longer >= MIN_EXPLAINED * delay:
+        in_mpi = inside - inside_others >= MIN_EXPLAINED * longer
+        return WaitedBefore(*times) if in_mpi else LongerBefore(*times)
+    return LateBefore(*times, float(late.left[at])) if late.left[at] >= MIN_EXPLAINED * delay else None
 
 
 def site_fact(sites: Sites, at: int, phase: str) -> SiteTime:
-    """The time at a call site, and whom ranks wait for there.
+    """Returns the fact on the time at a call site, with the rank that causes waiting.
 
     Args:
         sites: of the run.
         at: index of the site.
-        phase: that shares are of; empty: the run.
+        phase: path of the phase that shares refer to; "": the whole run.
     """
     later, sampled = sites.kind[at] in LATER, bool(sites.sampled[at])
     time = SiteTime(
@@ -141,7 +155,7 @@ def site_fact(sites: Sites, at: int, phase: str) -> SiteTime:
     if sites.apart[at] == 0.0:
         return SiteNotResolved(**shared, error_s=float(sites.bound[at]), quickest=quickest)
     wait, low, high = (float(each[at]) for each in wait_shares(sites))
-    named = sites.last_rank[at] >= 0 and sites.last_wait[at] >= OFTEN
+    named = sites.last_rank[at] >= 0 and sites.last_wait[at] >= MIN_SITE_SHARE
     return SiteWaiting(
         **shared,
         wait=wait,
@@ -155,9 +169,9 @@ def site_fact(sites: Sites, at: int, phase: str) -> SiteTime:
 
 
 def site_facts(arrivals: Arrivals) -> list[Fact]:
-    """The call sites with most time, and the others together."""
+    """Returns facts on the call sites with most time, and one fact on all other sites."""
     sites = arrivals.sites
-    large = np.flatnonzero(sites.share >= MENTIONED)[:MOST_NAMED].tolist() or [*range(len(sites))][:1]
+    large = np.flatnonzero(sites.share >= MENTIONED)[:MAX_NAMED].tolist() or [*range(len(sites))][:1]
     facts: list[Fact] = [site_fact(sites, at, arrivals.phase) for at in large]
     other_shares = sites.share[len(large) :]
     if len(other_shares):
@@ -166,7 +180,7 @@ def site_facts(arrivals: Arrivals) -> list[Fact]:
 
 
 def message_facts(arrivals: Arrivals) -> list[Fact]:
-    """Time in point-to-point messages; none if it is next to nothing."""
+    """Returns the fact on time in point-to-point messages; empty if the time is below MENTIONED."""
     least = least_in_messages(arrivals.by_rank, arrivals.kinds)
     if least is None:
         return []
@@ -179,12 +193,12 @@ def message_facts(arrivals: Arrivals) -> list[Fact]:
 
 
 def phase_facts(arrivals: Arrivals) -> list[Fact]:
-    """The phases with most waiting, outer ones first."""
+    """Returns facts on the phases with most waiting, outer phases first; empty if `arrivals` are of a phase."""
     phases, available = arrivals.phases, arrivals.run * arrivals.ranks
     if arrivals.phase:
         return []
     large = np.flatnonzero(phases.wait >= MENTIONED * available)
-    large = np.sort(large[np.argsort(-phases.wait[large], kind="stable")][:MOST_NAMED])
+    large = np.sort(large[np.argsort(-phases.wait[large], kind="stable")][:MAX_NAMED])
     wait, low, high = wait_shares(phases)
     return [
         WaitingInPhase(
@@ -203,12 +217,12 @@ def phase_facts(arrivals: Arrivals) -> list[Fact]:
 
 
 def run_fact(arrivals: Arrivals, standard_errors: int = 0, hard_bound: float = np.nan) -> RunAndAccuracy:
-    """The length of the run, and the error of its times.
+    """Returns the fact on the duration of the run and the error of times.
 
     Args:
-        arrivals: with their largest error.
-        standard_errors: how many of them that is; 0: it is the hard bound.
-        hard_bound: the largest, s, if the error is another.
+        arrivals: `bound` is the error.
+        standard_errors: number of standard errors in `bound`; 0: `bound` is a hard bound.
+        hard_bound: the largest hard bound, s, if `bound` is not one.
     """
     error, hard = known(arrivals.bound), known(hard_bound if standard_errors else arrivals.bound)
     return RunAndAccuracy(arrivals.run, arrivals.ranks, arrivals.threads, arrivals.phase, error, standard_errors, hard)

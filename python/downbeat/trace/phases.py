@@ -1,4 +1,7 @@
-"""Phases of a program: what it says by MPI_Pcontrol(1, name) and MPI_Pcontrol(-1, name)."""
+"""Reads the phases of a program, from MPI_Pcontrol(1, name) to MPI_Pcontrol(-1, name), and reports errors in them.
+
+Phases nest; a phase has a path, `outer > inner`.
+"""
 
 from __future__ import annotations
 
@@ -13,33 +16,33 @@ from downbeat.output.facts.trace import MixedPhases, PhaseNotEnded, PhaseOnSomeR
 from downbeat.tables import Floats, Ints, Table, Texts, Words, column
 from downbeat.trace.file import Section, text
 
-SEPARATOR = " > "  # between a phase and one within it
+SEPARATOR = " > "  # between the names in a path
 
 
 class Phases(Table):
-    """Phases of MPI_Pcontrol, by process."""
+    """Phases by process."""
 
     rank: Ints = column("rank of the process in MPI_COMM_WORLD")
     phase: Texts = column("path of the phase, outer > inner")
-    begins: Ints = column("times that it began", "1")
-    time: Floats = column("time in it", "s")
+    begins: Ints = column("times that the phase began", "1")
+    time: Floats = column("time in the phase", "s")
 
 
 def ended_names(sections: Sequence[Section]) -> set[str]:
-    """The names of phases that some process ended.
+    """Returns the names of phases that some process ended.
 
-    A name without an end is no phase: a call without a name passes what a register has by chance.
+    A name without an end is no phase: MPI_Pcontrol(1) without a name records random bytes of a register as the name.
     """
     tables = (section.tables.phases for section in sections)
     return {text(phase.name) for table in tables for phase in table if phase.ends or phase.strays}
 
 
 def phase_paths(section: Section, names: Container[str]) -> list[str]:
-    """The path of each phase of a process by its number, `outer > inner`; the first is "": no phase.
+    """Returns the path of each phase of a process; the index is the phase's number. The first is "": no phase.
 
     Args:
         section: what the process recorded.
-        names: of phases (`ended_names`); others are left out of paths.
+        names: of phases (`ended_names`); other names are left out of paths.
     """
     paths = [""]
     for phase in section.tables.phases:
@@ -53,7 +56,7 @@ def phase_paths(section: Section, names: Container[str]) -> list[str]:
 
 
 def phases_of(sections: Sequence[Section]) -> Phases:
-    """The phases of all processes."""
+    """Returns the phases of all processes."""
     names = ended_names(sections)
     rows: list[dict[str, Any]] = []
     for section in sections:
@@ -68,14 +71,19 @@ def phases_of(sections: Sequence[Section]) -> Phases:
 
 
 def in_phase(paths: Texts, phase: str) -> np.ndarray:
-    """The paths of a phase or of one within it, as flags; those of no phase if it is ""."""
+    """Flags the paths of a phase and of the phases within it.
+
+    Args:
+        paths: of phases; "": no phase.
+        phase: a path; "" flags only the paths "".
+    """
     if not phase:
         return np.array([path == "" for path in paths], dtype=bool)
     return np.array([path == phase or path.startswith(phase + SEPARATOR) for path in paths], dtype=bool)
 
 
 def phase_problems(sections: Sequence[Section]) -> list[Fact]:
-    """Phases that were not begun and ended as they should be, or not on all ranks."""
+    """Reports phases that were not begun and ended in pairs, or not on all ranks."""
     by_name: dict[str, list[tuple[int, np.record]]] = {}
     for section in sections:
         for phase in section.tables.phases:
@@ -99,7 +107,7 @@ def phase_problems(sections: Sequence[Section]) -> list[Fact]:
 
 
 def mixed_calls(phase: Words, rank: Ints, begins: Ints) -> list[Fact]:
-    """Calls that ranks made in different phases; none if there are none.
+    """Reports calls that ranks made in different phases, with an example; empty: no such calls.
 
     Args:
         phase: of each process in each call, by call.

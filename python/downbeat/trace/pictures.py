@@ -1,4 +1,4 @@
-"""Pictures of a call site: who was how late, when, in which pattern."""
+"""Draws the pictures of `downbeat arrivals --report`: time by rank; and for a call site lateness, spread and calls."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from downbeat.trace.arrived import Arrived, SiteCalls
 from downbeat.trace.balance import PARTS, part_name
 from downbeat.trace.calls import LATER
 
-MAP_COLUMNS = 120  # of the heat map: stretches of time
-MOST_DRAWN = 64  # ranks, or groups of them
-MOST_CALL_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
-STRETCHES = 200
+# A stretch is a number of consecutive calls that are drawn together.
+MAP_COLUMNS = 120  # maximum number of stretches in the heat map
+MAX_DRAWN = 64  # ranks that are drawn; with more ranks, a row is a group of ranks
+MAX_CALL_POINTS = 1000  # calls that are drawn as points; more calls are drawn in stretches
+STRETCHES = 200  # stretches in the picture of the spread
 TIMELINES = 4  # calls that are drawn one by one
-LEAST_US = 1e-3  # a nanosecond
-MOST_APART = 24  # bars with room between them
-LEAST_DRAWN = 1e-3  # part of all time
-MOST_DECADES = 1e5  # of a scale of colors
-SHAPE_LEVELS = (0.05, 0.5, 0.95)
+MIN_US = 1e-3  # us, smallest lateness on the scale of colors
+MAX_SPACED = 24  # bars with space between them; more bars touch
+MIN_SHARE = 1e-3  # share of all time; smaller parts of it are not drawn
+MAX_RANGE = 1e5  # largest ratio of the ends of the scale of colors
+SHAPE_LEVELS = (0.05, 0.5, 0.95)  # quantiles of the lateness
 
 
 def site_pictures(arrivals: Arrivals, number: int, title: str) -> tuple[Picture, ...]:
-    """The pictures of a call site.
+    """Draws the pictures of a call site; empty if it has one rank or no whole call.
 
     Args:
-        arrivals: arrivals.
-        number: of the site.
-        title: of the site.
+        arrivals: of the run or a phase.
+        number: index of the site.
+        title: title of the site.
     """
     of_site = arrivals.calls.site == number
     rows, calls = arrivals.rows[arrivals.rows.site == number], arrivals.calls[of_site]
@@ -58,18 +59,18 @@ PART_COLORS = {
 
 
 def time_by_rank(arrivals: Arrivals) -> Picture:
-    """Draws where the time of each rank went, a bar per rank."""
+    """Draws the time of each rank, divided into computing, waiting and other parts, as a bar per rank."""
     table = arrivals.by_rank.frame()
     only_collectives = not len(arrivals.kinds)
-    each = int(np.ceil(len(table) / MOST_DRAWN))
-    drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
-    figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
+    per_row = int(np.ceil(len(table) / MAX_DRAWN))
+    drawn = table.groupby(np.arange(len(table)) // per_row).mean() if per_row > 1 else table
+    figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # fits on the first screen
     axes = figure.subplots()
     positions, left = np.arange(len(drawn)), np.zeros(len(drawn))
-    thick = 0.8 if len(drawn) <= MOST_APART else 1.0
+    thick = 0.8 if len(drawn) <= MAX_SPACED else 1.0
     for name in PARTS:
         times = drawn[name].to_numpy(dtype=float)
-        if times.sum() > LEAST_DRAWN * drawn[list(PARTS)].to_numpy().sum():
+        if times.sum() > MIN_SHARE * drawn[list(PARTS)].to_numpy().sum():
             label = part_name(name, only_collectives)
             axes.barh(positions, times, left=left, color=PART_COLORS[name], height=thick, label=label)
             left = left + times
@@ -77,9 +78,9 @@ def time_by_rank(arrivals: Arrivals) -> Picture:
     finish(axes, "time [s]", "rank")
     axes.grid(visible=False, axis="y")
     ticks = evenly(positions.tolist(), 9 if len(drawn) > 12 else 12)
-    axes.set_yticks(ticks, [str(arrivals.by_rank.rank[tick * each]) for tick in ticks])
+    axes.set_yticks(ticks, [str(arrivals.by_rank.rank[tick * per_row]) for tick in ticks])
     figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
-    groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
+    groups = f" A bar is the mean of {per_row} ranks." if per_row > 1 else ""
     caption = (
         "Where the time of each rank went, from the begin of the run to its end. Waiting: inside a collective that "
         f"some rank has not reached yet. The rank that waits least is the late one.{groups}"
@@ -88,11 +89,11 @@ def time_by_rank(arrivals: Arrivals) -> Picture:
 
 
 def lateness_map(rows: Arrived, call: Ints, calls: SiteCalls, number: str, title: str) -> Picture:
-    """Draws which rank is late when: the mean lateness of each rank in each stretch of the run.
+    """Draws the mean lateness of each rank in each stretch of the run, as a heat map.
 
     Args:
         rows: of a site.
-        call: index in `calls` of each.
+        call: index in `calls` of each row.
         calls: of the site.
         number: of the site.
         title: of the site.
@@ -103,20 +104,20 @@ def lateness_map(rows: Arrived, call: Ints, calls: SiteCalls, number: str, title
     order = np.empty(len(calls), dtype=np.int64)
     order[np.argsort(calls.first, kind="stable")] = np.arange(len(calls))
     stretch = order[call] * columns // len(calls)
-    each = int(np.ceil((rows.comm_rank.max() + 1) / MOST_DRAWN))
-    rank = (rows.comm_rank // each * each).astype(int)
+    per_row = int(np.ceil((rows.comm_rank.max() + 1) / MAX_DRAWN))
+    rank = (rows.comm_rank // per_row * per_row).astype(int)
     table = pd.DataFrame({"stretch": stretch, "rank": rank, "time_s": first, "late_us": rows.late * MICROSECONDS})
     numbers = table.groupby(["stretch", "rank"]).mean().reset_index()
     grid = numbers.pivot(index="rank", columns="stretch", values="late_us")
     figure = new_figure()
     axes = figure.subplots()
-    # A stretch begins with its first call, so that pauses between calls are where they were.
+    # A stretch begins with its first call, so that the map shows pauses between calls.
     starts = pd.Series(first - began).groupby(stretch).min().to_numpy()
     ends = np.append(starts, max(float(calls.first.max() - began), starts[-1] + 1e-9))
-    ranks = np.append(grid.index.to_numpy(), grid.index.max() + each) - 0.5
-    most = max(float(numbers.late_us.max()), LEAST_US)
-    known = float(np.median(calls.spread_bound)) * MICROSECONDS
-    scale = LogNorm(min(max(known, most / MOST_DECADES, LEAST_US), most / 2), most, clip=True)
+    ranks = np.append(grid.index.to_numpy(), grid.index.max() + per_row) - 0.5
+    largest = max(float(numbers.late_us.max()), MIN_US)
+    error = float(np.median(calls.spread_bound)) * MICROSECONDS
+    scale = LogNorm(min(max(error, largest / MAX_RANGE, MIN_US), largest / 2), largest, clip=True)
     image = axes.pcolormesh(ends, ranks, grid.to_numpy(), cmap="Blues", norm=scale, rasterized=True)
     axes.invert_yaxis()
     bar = figure.colorbar(image, ax=axes, pad=0.02)
@@ -126,7 +127,7 @@ def lateness_map(rows: Arrived, call: Ints, calls: SiteCalls, number: str, title
     finish(axes, "time since the first call [s]", "rank")
     axes.grid(visible=False)
     whole_ticks(axes.yaxis)
-    groups = f" A row is {each} ranks." if each > 1 else ""
+    groups = f" A row is {per_row} ranks." if per_row > 1 else ""
     caption = (
         f"How late each rank comes to {title}, after the first rank of the same call: mean over the calls in a stretch "
         "of the run, on a logarithmic scale from what the clocks can tell apart. Stretches have the same number of "
@@ -136,7 +137,7 @@ def lateness_map(rows: Arrived, call: Ints, calls: SiteCalls, number: str, title
 
 
 def spread_over_time(calls: SiteCalls, number: str, title: str) -> Picture:
-    """Draws the spread of the arrivals over the run, and the bound of its error: of each call, or of stretches."""
+    """Draws the spread of the arrivals over the run with the bound of its error, for each call or for stretches."""
     numbers = pd.DataFrame(
         {
             "time_s": calls.first - calls.first.min(),
@@ -144,9 +145,9 @@ def spread_over_time(calls: SiteCalls, number: str, title: str) -> Picture:
             "bound_us": calls.spread_bound * MICROSECONDS,
         }
     )
-    what = "a point per call"
+    drawn = "a point per call"
     columns = {"spread_us": "spread of the arrivals"}
-    if len(numbers) > MOST_CALL_POINTS:
+    if len(numbers) > MAX_CALL_POINTS:
         stretch = np.arange(len(numbers)) * STRETCHES // len(numbers)
         groups = numbers.sort_values("time_s", ignore_index=True).groupby(stretch)
         numbers = groups[["time_s", "bound_us"]].first()
@@ -154,7 +155,7 @@ def spread_over_time(calls: SiteCalls, number: str, title: str) -> Picture:
             columns[f"p{100 * level:.0f}_us"] = f"spread of the arrivals, {name}"
             numbers[f"p{100 * level:.0f}_us"] = groups.spread_us.quantile(level)
         columns.pop("spread_us")
-        what = f"points of {STRETCHES} stretches with the same number of calls"
+        drawn = f"points of {STRETCHES} stretches with the same number of calls"
     figure = new_figure()
     axes = figure.subplots()
     for color, (name, label) in zip((0, 2, 3), columns.items(), strict=False):
@@ -167,14 +168,14 @@ def spread_over_time(calls: SiteCalls, number: str, title: str) -> Picture:
         log_axis(axes.yaxis)
     axes.legend(fontsize=TEXT_POINTS, frameon=False, loc="best")
     caption = (
-        f"From the first rank's arrival at {title} to the last one's, {what}. Below the bound of the clocks' "
+        f"From the first rank's arrival at {title} to the last one's, {drawn}. Below the bound of the clocks' "
         "error nobody can say who was late."
     )
     return Picture(f"spread-{number}", f"{title}: how far apart ranks arrive", caption, figure, numbers)
 
 
 def pattern_shape(rows: Arrived, number: str, title: str) -> Picture:
-    """Draws the shape of the pattern: each rank's lateness over the calls."""
+    """Draws the quantiles of each rank's lateness over the calls."""
     quantiles = pd.Series(rows.late).groupby(rows.comm_rank).quantile(np.array(SHAPE_LEVELS)).unstack() * MICROSECONDS
     numbers = pd.DataFrame(
         {
@@ -198,11 +199,11 @@ def pattern_shape(rows: Arrived, number: str, title: str) -> Picture:
 
 
 def timelines(rows: Arrived, labels: Ints, calls: SiteCalls, number: str, title: str) -> Picture:
-    """Draws single calls: the median one by its spread, and the widest ones.
+    """Draws single calls: the call with the median spread, and the calls with the widest spreads.
 
     Args:
         rows: of a site.
-        labels: index of each of `calls` in those of the run.
+        labels: index of each of `calls` in the calls of the run.
         calls: of the site.
         number: of the site.
         title: of the site.
@@ -213,37 +214,38 @@ def timelines(rows: Arrived, labels: Ints, calls: SiteCalls, number: str, title:
     blocking = not rows.kind.isin(LATER).any()
     figure = new_figure(height=1.0 + 1.5 * len(chosen))
     for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
-        some = rows[rows.call == call]
-        each = int(np.ceil(len(some) / MOST_DRAWN))
-        some = some[np.unique([*range(0, len(some), each), int(some.entry.argmax())])]
-        begin = float(some.entry.min())
-        ranks = some.comm_rank
+        call_rows = rows[rows.call == call]
+        per_row = int(np.ceil(len(call_rows) / MAX_DRAWN))
+        call_rows = call_rows[np.unique([*range(0, len(call_rows), per_row), int(call_rows.entry.argmax())])]
+        begin = float(call_rows.entry.min())
+        ranks = call_rows.comm_rank
         entry, returned, waited, end = (
-            (times - begin) * MICROSECONDS for times in (some.entry, some.returned, some.waited, some.exit)
+            (times - begin) * MICROSECONDS
+            for times in (call_rows.entry, call_rows.returned, call_rows.waited, call_rows.exit)
         )
-        starts, waits = entry if blocking else waited, some.wait * some.together.clip(min=1) * MICROSECONDS
+        starts, waits = entry if blocking else waited, call_rows.wait * call_rows.together.clip(min=1) * MICROSECONDS
         axes.barh(ranks, waits, left=starts, color=COLORS[5], height=0.7, label="waits for late ranks")
         axes.barh(ranks, end - starts - waits, left=starts + waits, color=COLORS[0], height=0.7, label="operation")
         if not blocking:
             axes.barh(ranks, returned - entry, left=entry, color=COLORS[0], height=0.7)
         axes.invert_yaxis()
-        what = "median spread" if position == 0 else f"widest spread, {position}"
-        finish(axes, "after the first arrival [us]" if call == chosen[-1] else "", "rank", f"call {call + 1}: {what}")
+        label = "median spread" if position == 0 else f"widest spread, {position}"
+        finish(axes, "after the first arrival [us]" if call == chosen[-1] else "", "rank", f"call {call + 1}: {label}")
         whole_ticks(axes.yaxis)
         drawn = {
             "call": call + 1,
             "rank": ranks,
             "entry_us": entry,
             "wait_us": waits,
-            "time_us": some.time * MICROSECONDS,
+            "time_us": call_rows.time * MICROSECONDS,
             "exit_us": end,
         }
         frames.append(pd.DataFrame(drawn))
     handles, texts = axes.get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
     caption = f"Single calls of {title}: from arrival to exit on each rank. The light part is waiting."
-    if each > 1:
-        caption += f" One in {each} ranks is drawn, and the last to arrive."
+    if per_row > 1:
+        caption += f" One in {per_row} ranks is drawn, and the last to arrive."
     if not blocking:
         caption += " Between call and wait, where nothing is drawn, the program computes."
     return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))

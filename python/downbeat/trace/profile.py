@@ -1,4 +1,8 @@
-"""All calls of a run, added up by call site."""
+"""Reads the profile of a run: all calls, added up by process, call site, communicator, operation and size class.
+
+The profile counts every call, also if the records are a sample. With thinning k, the records of a row are of one call
+in 2^k.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +16,34 @@ from downbeat.trace.communicators import NOT_KNOWN, identity, ranks_and_beyond
 from downbeat.trace.file import CALL_KINDS, SIZE_UNKNOWN, TABLES, Section, text
 
 UNPLACED = "collective"  # the operation of calls that had no room for a row of their own
-# Rows that have these in common are of the same calls, on several processes.
+# Rows of several processes with equal values of these columns count the same calls.
 SAME_CALLS = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "phase"]
 
 
 class Profile(Table):
-    """Calls, added up by process, call site, communicator, operation and class of sizes."""
+    """Calls, added up by process, call site, communicator, operation and size class."""
 
     rank: Ints = column("rank of the process in MPI_COMM_WORLD")
     operation: Texts = column("MPI's name, lower case, without MPI_")
     kind: Texts = column("blocking, nonblocking or persistent")
     communicator: Texts = column("name of the communicator")
-    size: Floats = column("its processes, as in Records", "1")
+    size: Floats = column("processes of the communicator, as in Records", "1")
     beyond: Ints = column("0, or ELSEWHERE or UNSEEN, as in Records")
-    size_up_to: Floats = column("largest size of the class, a power of two; NaN: not known", "B")
+    size_up_to: Floats = column("largest size of the size class, a power of two; NaN: not known", "B")
     phase: Texts = column('phase of the program, outer > inner; "": none')
     module: Texts = column("path of the module that makes the calls")
     offset: Ints = column("return address of the calls in it; of Python, the line", "B")
-    symbol: Texts = column('its function; "": not known')
+    symbol: Texts = column('function that makes the calls; "": not known')
     build_id: Texts = column('build-id of the module; "": it has none')
     calls: Ints = column("complete calls", "1")
-    bytes: Ints = column("bytes of all of them, where known", "B")
+    bytes: Ints = column("bytes of all calls whose size is known", "B")
     call_time: Floats = column("time in the calls", "s")
-    wait_time: Floats = column("time in calls that began persistent ones, or saw a completion", "s")
-    thinning: Ints = column("records are of one call in 2^thinning, the same ones on all processes")
+    wait_time: Floats = column("time in calls that start persistent collectives or complete collectives", "s")
+    thinning: Ints = column("records are of one call in 2^thinning, chosen alike on all processes")
 
 
 def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: Sequence[str]) -> Profile:
-    """The calls of a process, added up; the last row is of calls that had no room for a row.
+    """Returns the profile of a process; the last row counts the calls that had no room for a row of their own.
 
     Args:
         section: what the process recorded.
@@ -82,7 +86,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
 
 
 def thinned_alike(profile: Profile) -> Profile:
-    """The profile with the largest thinning of all rows of the same calls, which decides."""
+    """Sets the thinning of all rows that count the same calls to the largest one: only its calls have all records."""
     if not profile.thinning.any():
         return profile
     thinning = profile.frame(*SAME_CALLS, "thinning").groupby(SAME_CALLS, dropna=False, sort=False).thinning
@@ -90,13 +94,13 @@ def thinned_alike(profile: Profile) -> Profile:
 
 
 def thinned(sections: Sequence[Section], profile: Profile, most: int) -> Profile:
-    """The profile with a thinning that leaves no more than `most` records, as expected."""
+    """Increases the thinning until the expected number of records is at most `most`."""
     thinning = profile.thinning
     calls = profile.calls.astype(float)
-    room = sum(len(section.tables.records) for section in sections)
+    record_count = sum(len(section.tables.records) for section in sections)
     limit = float(max(calls.max(initial=1.0), 1.0))
     group = profile.frame(*SAME_CALLS).groupby(SAME_CALLS, dropna=False, sort=False).ngroup().to_numpy()
-    while room > most and (calls / np.exp2(thinning)).sum() > most:
+    while record_count > most and (calls / np.exp2(thinning)).sum() > most:
         limit /= 2
         needed = np.ceil(np.log2(np.maximum(calls, 1.0) / limit)).clip(min=0).astype(np.int64)
         thinning = np.maximum(thinning, pd.Series(needed).groupby(group).transform("max").to_numpy())

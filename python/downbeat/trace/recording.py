@@ -1,4 +1,7 @@
-"""A recording of a job as tables."""
+"""Reads a recording of a job by libdownbeat-preload as tables: processes, clocks, communicators, profile, records.
+
+Each process writes a file with one section; a table joins the sections of all processes.
+"""
 
 from __future__ import annotations
 
@@ -27,24 +30,24 @@ class Processes(Table):
     rank: Ints = column("rank in MPI_COMM_WORLD")
     world_size: Ints = column("processes of the job", "1")
     host: Texts = column("name of the host")
-    file: Texts = column("path of the file, a Path")
-    pid: Ints = column("number of the process on its host")
-    ending: Texts = column("how it ended: running, finalized, aborted")
-    abort_code: Ints = column("argument of MPI_Abort")
+    file: Texts = column("path of the file, as a Path")
+    pid: Ints = column("process id on the host")
+    ending: Texts = column("state at the end of the file: running, finalized, aborted")
+    abort_code: Ints = column("error code that the program passed to MPI_Abort")
     began: Ints = column("begin of the recording, since 1970; in frames a timestamp", "ns")
     records: Ints = column("records in the file", "1")
-    processors: Ints = column("processors that its host's ranks may use", "1")
-    ready: Floats = column("time for which it was ready to run but waited for a processor; NaN: not known", "s")
+    processors: Ints = column("processors that the ranks of the host may use", "1")
+    ready: Floats = column("time that the process was ready to run but waited for a processor; NaN: not known", "s")
     records_dropped: Ints = column("records that had no room", "1")
     communicators_dropped: Ints = column("communicators that had no room", "1")
     sites_dropped: Ints = column("call sites that had no room", "1")
     clock: Texts = column("name of the local clock")
-    max_wander: Floats = column("largest relative change of a frequency, as the library is set", "1")
+    max_wander: Floats = column("largest relative change of a frequency, a setting of the library", "1")
     syncs: Ints = column("clock synchronizations", "1")
-    bound_at_sync: Floats = column("largest bound of the clock's error at one; NaN: there is none", "s")
+    bound_at_sync: Floats = column("largest bound of the clock's error at a synchronization; NaN: there is none", "s")
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """As in Table, with timestamps."""
+        """Returns the frame as `Table.frame` does, with `began` as timestamps."""
         frame = super().frame(*names)
         return frame.assign(began=pd.to_datetime(self.began, unit="ns", utc=True)) if "began" in frame else frame
 
@@ -55,17 +58,17 @@ class Sums(Table):
     rank: Ints = column("rank of the process in MPI_COMM_WORLD")
     kind: Texts = column("kind of the calls, of SUMS")
     calls: Ints = column("calls", "1")
-    time: Floats = column("time in them", "s")
+    time: Floats = column("time in the calls", "s")
 
 
 class Recording:
-    """What the processes of a job recorded.
+    """The recording of a job; tables are read when first used.
 
     Attributes:
-        sections: of each process, as in its file.
-        most: records are thinned further until no more are left; None: they are not.
-        own_clocks: times of records are on each process' own clock, from its first synchronization on at its rate;
-            later synchronizations are not used.
+        sections: the content of each process' file.
+        most: maximum number of records; more records are thinned. None: all records are read.
+        own_clocks: times of records are on each process' clock, which runs at its own rate from its first
+            synchronization on; later synchronizations are not used.
     """
 
     def __init__(self, sections: Sequence[Section], most: int | None = None, own_clocks: bool = False) -> None:
@@ -94,7 +97,7 @@ class Recording:
 
     @cached_property
     def members(self) -> dict[str, tuple[int, ...]]:
-        """The ranks of communicators, from `members_of`."""
+        """Ranks in the job of each communicator's ranks, from `members_of`."""
         return members_of(self.communicators)
 
     @cached_property
@@ -103,7 +106,7 @@ class Recording:
 
     @cached_property
     def starts(self) -> Starts:
-        """Samples after barriers with a common start."""
+        """Samples of operations after barriers with a common start."""
         return starts_of(self.sections)
 
     @cached_property
@@ -153,7 +156,7 @@ def open_recording(path: Path, job: str | None = None, most: int | None = None, 
 
 
 def process_row(section: Section) -> dict[str, Any]:
-    """The row of a process."""
+    """Returns the row of a process in `Processes`."""
     header, bounds = section.header, section.clocks.bound_ns
     counts = ("world_size", "pid", "abort_code", "processors")
     dropped = ("records_dropped", "communicators_dropped", "sites_dropped")

@@ -1,4 +1,8 @@
-"""The calls of a recording one by one: records of all processes in columns, thinned if they are many."""
+"""Reads the records of all processes, a row per collective and process; of too many records, a sample.
+
+A record is the data of one collective call on one process. With thinning k of its row in the profile, only records with
+a level of at least k are kept: one call in 2^k, chosen alike on all processes.
+"""
 
 from __future__ import annotations
 
@@ -15,65 +19,65 @@ from downbeat.trace.communicators import NOT_KNOWN, group_of, identity, ranks_an
 from downbeat.trace.file import CALL_KINDS, COMPLETE, ENTERED, Section, text
 from downbeat.trace.phases import phase_paths
 
-ROOT_ITSELF = -2  # on an intercommunicator, as in trace_file.h
-CHUNK = 1 << 16  # records that are converted at a time, so that intermediate values take no memory
+ROOT_ITSELF = -2  # field `root` on an intercommunicator: the process is the root; as in trace_file.h
+CHUNK = 1 << 16  # records that are converted at a time, to limit the memory for intermediate values
 
 
 class Records(Table):
-    """Collectives as each process recorded them, by rank and time of entry; times are on the global clock."""
+    """Collective calls of each process, by rank and time of entry; times are on the global clock."""
 
     rank: Ints = column("rank in MPI_COMM_WORLD", dtype="i4")
     operation: Words = column("MPI's name, lower case, without MPI_", dtype="i1")
     kind: Words = column("blocking, nonblocking or persistent", dtype="i1")
     communicator: Words = column("name of the communicator", dtype="i4")
-    size: Floats = column("its processes, of both groups if there are two; of the own group if beyond is not 0", "1")
-    comm_rank: Floats = column("rank in the communicator, in its own group of an intercommunicator")
+    size: Floats = column("processes of the communicator, of both groups; if beyond is not 0, of the rank's group", "1")
+    comm_rank: Floats = column("rank in the communicator; on an intercommunicator, rank in its group")
     sequence: Ints = column("number of the collective on its communicator", dtype="u4")
-    round: Ints = column("number of the start of a persistent collective", dtype="u4")
+    round: Ints = column("number of the start of a persistent collective; 0: not persistent", dtype="u4")
     bytes: Floats = column("size; NaN: not known", "B")
-    root: Floats = column("root, of an intercommunicator in the other group; NaN: none")
+    root: Floats = column("root, on an intercommunicator its rank in the other group; NaN: none")
     entry: Floats = column("begin of the call", "s")
     returned: Floats = column("end of the call", "s")
-    waited: Floats = column("begin of the call that saw the completion; NaN of a blocking collective", "s")
-    exit: Floats = column("completion; NaN: none was seen", "s")
-    bound: Floats = column("largest possible error of each of these times", "s")
+    waited: Floats = column("begin of the call that completed it, e.g. MPI_Wait; NaN if blocking", "s")
+    exit: Floats = column("completion; NaN: not completed", "s")
+    bound: Floats = column("largest possible error of entry, returned, waited and exit", "s")
     elsewhere: Floats = column("time of the thread in other MPI calls since the last collective", "s", dtype="f4")
     module: Words = column("path of the module that makes the call", dtype="i4")
-    offset: Ints = column("return address of the call in it; of Python, the line", "B", dtype="u8")
-    symbol: Words = column('its function; "": not known', dtype="i4")
-    group: Ints = column("number of the own group of an intercommunicator; -1: there is one group", dtype="i1")
+    offset: Ints = column("return address of the call in the module; of Python, the line", "B", dtype="u8")
+    symbol: Words = column('function that makes the call; "": not known', dtype="i4")
+    group: Ints = column("number of the rank's group of an intercommunicator; -1: there is one group", dtype="i1")
     is_root: Flags = column("the rank is the root", dtype="?")
     beyond: Ints = column("not 0: processes of the communicator are not in the trace, ELSEWHERE or UNSEEN", dtype="i1")
     thread: Ints = column("thread of the process", dtype="u2")
-    together: Ints = column("collectives that the same call saw complete", "1", dtype="u2")
-    row: Ints = column("index of the profile", dtype="i4")
+    together: Ints = column("collectives that the same call completed", "1", dtype="u2")
+    row: Ints = column("index of the row of the profile that counts the call", dtype="i4")
     phase: Words = column('phase of the program, outer > inner; "": none', dtype="i4")
     complete: Flags = column("the call has an exit", dtype="?")
 
 
 class Vocabulary:
-    """The numbers of words that repeat, the same in all sections."""
+    """Numbers for words that repeat, e.g. names of operations; all sections share them."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
 
     def codes(self, words: Iterable[str]) -> np.ndarray:
-        """The numbers of words."""
+        """Returns the numbers of words; adds new words."""
         return np.array([self.numbers.setdefault(word, len(self.numbers)) for word in words], dtype=np.int32)
 
     def column(self, codes: np.ndarray) -> Words:
-        """Numbers as words."""
+        """Returns numbers as a column of words."""
         dtype = pd.CategoricalDtype(pd.Index(list(self.numbers), dtype=object))
         return Words.from_codes(codes, dtype=dtype)
 
 
 class Filling:
-    """Columns of Records that are filled process by process.
+    """Fills the columns of Records process by process.
 
     Attributes:
-        columns: by name; of Words, their numbers.
-        words: by name of the column.
-        rows: filled so far.
+        columns: values by name of the column; columns of Words have numbers.
+        words: vocabulary of each column of Words, by name of the column.
+        rows: number of rows filled so far.
     """
 
     def __init__(self, most: int) -> None:
@@ -83,7 +87,7 @@ class Filling:
         self.rows = 0
 
     def table(self) -> Records:
-        """The rows that are filled."""
+        """Returns the rows filled so far."""
         filled: dict[str, Any] = {name: values[: self.rows] for name, values in self.columns.items()}
         return Records(**filled | {name: words.column(filled[name]) for name, words in self.words.items()})
 
@@ -101,8 +105,8 @@ class Filling:
         Args:
             section: what the process recorded.
             clocks: its synchronizations.
-            thinning: of each row of the process' profile.
-            first_row: the index of the first of them in the profile of all.
+            thinning: thinning of each row of the process' profile.
+            first_row: index of the process' first row in the profile of all processes.
             processes: from `processes_of`.
             phases: from `phase_paths`.
         """
@@ -114,16 +118,16 @@ class Filling:
         ):
             raise ValueError("it has calls of an unknown kind")
         codes = {name: words.codes for name, words in self.words.items()}
-        # The last entry of each is for numbers that are not in the table.
+        # The last entry of each array is for communicators and sites that are not in the table.
         size, beyond = ranks_and_beyond(communicators, processes)
-        of_communicator = {
+        communicator_columns = {
             "communicator": codes["communicator"]([*map(identity, communicators), NOT_KNOWN]),
             "size": size,
             "beyond": beyond,
             "group": np.append(group_of(communicators), np.int8(-1)),
             "comm_rank": np.append(communicators["rank"].astype(float), np.nan),
         }
-        of_site = {
+        site_columns = {
             "module": codes["module"]([*map(text, sites["module"]), NOT_KNOWN]),
             "offset": np.append(sites["offset"], np.uint64(0)),
             "symbol": codes["symbol"]([*map(text, sites["symbol"]), ""]),
@@ -141,11 +145,11 @@ class Filling:
             communicator = np.minimum(row["communicator"], len(communicators))
             site = np.minimum(row["site"], len(sites))
             complete = records["state"] == COMPLETE
-            inter = of_communicator["group"][communicator] >= 0
-            at_root = records["root"] == of_communicator["comm_rank"][communicator]
+            inter = communicator_columns["group"][communicator] >= 0
+            at_root = records["root"] == communicator_columns["comm_rank"][communicator]
             values = {
-                **{name: known_values[communicator] for name, known_values in of_communicator.items()},
-                **{name: known_values[site] for name, known_values in of_site.items()},
+                **{name: known_values[communicator] for name, known_values in communicator_columns.items()},
+                **{name: known_values[site] for name, known_values in site_columns.items()},
                 **{name: records[name] for name in ("sequence", "round", "thread", "together")},
                 **{name: np.where(records[name] < 0, np.nan, records[name]) for name in ("bytes", "root")},
                 **times_of(records, clocks, wander, complete),
@@ -162,7 +166,7 @@ class Filling:
                 self.columns[name][self.rows : self.rows + len(records)] = column_values
             self.rows += len(records)
         added = slice(begin, self.rows)
-        if (np.diff(self.columns["entry"][added]) < 0).any():  # of several threads
+        if (np.diff(self.columns["entry"][added]) < 0).any():  # several threads
             order = np.argsort(self.columns["entry"][added], kind="stable")
             for column_values in self.columns.values():
                 column_values[added] = column_values[added][order]
@@ -175,11 +179,11 @@ def records_of(
     names: set[str],
     own_clocks: bool,
 ) -> Records:
-    """The records of all processes that thinning keeps.
+    """Returns the records of all processes that thinning keeps.
 
     Args:
         sections: what the processes recorded.
-        thinning: of each row of the profile.
+        thinning: thinning of each row of the profile.
         processes: from `processes_of`.
         names: of phases, from `ended_names`.
         own_clocks: as in `Recording`.
@@ -196,12 +200,19 @@ def records_of(
 
 
 def short_ticks(stored: np.ndarray) -> np.ndarray:
-    """The ticks in the field `elsewhere`: 11 bits, and how far to shift them."""
+    """Decodes the ticks in the field `elsewhere`: an 11-bit mantissa and a 5-bit exponent."""
     return (stored & 0x7FF).astype(np.int64) << (stored >> 11).astype(np.int64)
 
 
 def times_of(records: np.ndarray, clocks: Clocks, wander: float, complete: np.ndarray) -> dict[str, np.ndarray]:
-    """Timestamps on the global clock, and their bound, s; NaN: no clock samples."""
+    """Converts the timestamps of records to the global clock, with the bound of their error, s; NaN: no clock samples.
+
+    Args:
+        records: of a process.
+        clocks: its synchronizations.
+        wander: from `wander_of_run`.
+        complete: flags of the records that have an exit.
+    """
     if not len(clocks):  # the process ended before the first synchronization did
         return {name: np.full(len(records), np.nan) for name in ("entry", "returned", "waited", "exit", "bound")}
     entry, bound = global_times(records["entry"], clocks, wander)
@@ -209,12 +220,12 @@ def times_of(records: np.ndarray, clocks: Clocks, wander: float, complete: np.nd
     def at(name: str, rows: np.ndarray) -> np.ndarray:
         times = np.full(len(records), np.nan)
         if rows.any():
-            times[rows], its_bound = global_times(records[name][rows], clocks, wander)
-            bound[rows] = np.maximum(bound[rows], its_bound)
+            times[rows], bound_of_time = global_times(records[name][rows], clocks, wander)
+            bound[rows] = np.maximum(bound[rows], bound_of_time)
         return times
 
     end = at("exit", complete)
-    together = records["returned"] == records["exit"]  # of blocking ones
-    returned = np.where(together, end, at("returned", ~together & (records["returned"] != 0)))
+    blocking = records["returned"] == records["exit"]
+    returned = np.where(blocking, end, at("returned", ~blocking & (records["returned"] != 0)))
     waited = at("waited", complete & (records["waited"] != 0))
     return {"entry": entry, "returned": returned, "waited": waited, "exit": end, "bound": bound}

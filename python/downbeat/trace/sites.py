@@ -1,4 +1,4 @@
-"""The names of call sites, the places that calls return to."""
+"""Names call sites, the instructions that calls return to: `solver.c:21`, or the function, or module+offset."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from downbeat.output.facts.trace import ModuleAbsent
 from downbeat.trace.profile import Profile
 from downbeat.trace.records import Records
 
-UNKNOWN_PLACE = "??"
-PYTHON = "python"  # in place of a build-id: the module is a file of Python, and the offset a line
-SYMBOL_SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
+UNKNOWN_PLACE = "??"  # output of addr2line
+PYTHON = "python"  # in place of a build-id: the module is a Python file, and the offset a line
+SYMBOL_SECONDS = 60.0  # time limit of a tool; programs with gigabytes of debugging information need long
 
 
 def site_names(sites: Records | Profile, absent: Container[str] = ()) -> dict[tuple[str, int], str]:
-    """The names of call sites, by module and offset: file and line, or function.
+    """Returns the names of call sites, by module and offset: file and line, or function.
 
     Args:
-        sites: calls that are made there.
-        absent: modules that are not here as they were.
+        sites: calls.
+        absent: modules that are missing or were built again since the recording.
     """
     columns = ["module", "offset", "symbol", *(["build_id"] if isinstance(sites, Profile) else [])]
     addresses = sites.frame(*columns).drop_duplicates(["module", "offset"])
@@ -38,15 +38,15 @@ def site_names(sites: Records | Profile, absent: Container[str] = ()) -> dict[tu
         lines = [""] * len(symbols) if module in absent else source_lines(module, list(symbols))
         for (offset, symbol), line in zip(symbols.items(), lines, strict=True):
             plain = f"{Path(module).name}+{offset:#x}"
-            named = f"{symbol} ({plain})" if symbol and offset else symbol  # offset 0: no place in a program
+            named = f"{symbol} ({plain})" if symbol and offset else symbol  # offset 0: not an address in a module
             names[module, offset] = line or named or plain
     return names
 
 
 def source_lines(module: str, offsets: list[int]) -> list[str]:
-    """`file:line` of calls that return to these offsets of a module, with that of the caller; "" if unknown.
+    """Returns `file:line` of the calls that return to offsets of a module; "" if unknown.
 
-    The caller is known of a function that was inlined: `solver.c:21 from main.c:90`.
+    If the function was inlined, its caller follows: `solver.c:21 from main.c:90`.
     """
     # A call returns to the instruction after it, which may belong to the next line.
     addresses = [f"{max(0, offset - 1):#x}" for offset in offsets]
@@ -62,7 +62,7 @@ def source_lines(module: str, offsets: list[int]) -> list[str]:
 
 
 def run_tool(name: str, *arguments: str) -> list[str]:
-    """The lines that a program of binutils prints; none if it is missing or fails."""
+    """Runs a program of binutils and returns the lines that it prints; empty if it is missing or fails."""
     tool = shutil.which(name)
     if not tool:
         return []
@@ -76,29 +76,29 @@ def run_tool(name: str, *arguments: str) -> list[str]:
 
 
 def short_line(line: str) -> str:
-    """`file:line` of addr2line without directories and remarks."""
+    """Removes directories and remarks from a line of addr2line: `file:line`; "" if the line is unknown."""
     path, _, number = line.partition(" (")[0].rpartition(":")
     return "" if number in ("?", "0") else f"{Path(path).name}:{number}"
 
 
 @cache
 def build_id(module: str) -> str:
-    """The build-id of a file; "" if it has none."""
+    """Returns the build-id of a file; "" if it has none."""
     match = re.search(r"Build ID: ([0-9a-f]+)", "\n".join(run_tool("readelf", "-n", module)))
     return match[1][:40] if match else ""
 
 
 def absent_modules(build_ids: Mapping[str, str]) -> dict[str, ModuleAbsent]:
-    """Modules that are not here as they were recorded; the lines of their calls are not known then.
+    """Finds modules that are missing or were built again since the recording; lines of their calls are unknown.
 
     Args:
-        build_ids: of modules as they were recorded; "": they had none.
+        build_ids: build-id of each module at the recording; "": it had none.
     """
     absent = {}
     for module, recorded in build_ids.items():
         if not Path(module).is_absolute() or recorded == PYTHON:
             continue
-        here = build_id(module) if Path(module).is_file() else None
-        if here is None or (recorded and here and here != recorded):
-            absent[module] = ModuleAbsent(module, rebuilt=here is not None)
+        current = build_id(module) if Path(module).is_file() else None
+        if current is None or (recorded and current and current != recorded):
+            absent[module] = ModuleAbsent(module, rebuilt=current is not None)
     return absent

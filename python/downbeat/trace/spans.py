@@ -1,4 +1,8 @@
-"""What ranks did, as spans of time on one axis: of a recording, or of the first samples of a launch."""
+"""Turns a recording, or the first samples of a launch file, into spans of time on one axis, for trace viewers.
+
+A span is an operation on a rank. A launch file has the samples of a run of downbeat-bench; its cells are the
+combinations of operation, size, synchronizer and other settings. A synchronizer lets ranks start at the same time.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +25,25 @@ from downbeat.trace.records import Records
 from downbeat.trace.sites import site_names
 
 CALL_STAMPS = ("entry", "returned", "waited", "exit")
-NO_TIME = -(2**63)  # no stamp
-POINTS = 101  # of a clock's errors, beside those at synchronizations
-SPAN_SAMPLES = 100  # of a cell, unless the user says another number
+NO_TIME = -(2**63)  # in place of a time that was not recorded
+POINTS = 101  # evenly spaced times at which a clock's errors are computed, in addition to its synchronizations
+SPAN_SAMPLES = 100  # default number of samples of a cell
 
 
 class Span(NamedTuple):
-    """A rank in an operation.
+    """An operation on a rank.
 
     Attributes:
-        name: MPI's, or that of a cell or a synchronizer.
-        kind: blocking, nonblocking or persistent; of a launch operation, synchronizer or deadline.
-        thread: of the rank.
-        entry, returned, waited, exit: as in `Records`, ns; `NO_TIME`: not recorded.
+        name: MPI's name of the operation, or the name of a cell or a synchronizer.
+        kind: blocking, nonblocking or persistent; in a launch file operation, synchronizer or deadline.
+        thread: number of the thread.
+        entry: begin of the call, ns.
+        returned: end of the call, ns; `NO_TIME`: not recorded.
+        waited: begin of the call that completed it, ns; `NO_TIME`: blocking.
+        exit: completion, ns; `NO_TIME`: not completed.
         complete: whether it has an exit.
-        about: what else is known, by names for people.
-        record: the row of `Records`, with stamps in ns; None: of a launch.
+        about: further values, by the names that viewers show.
+        record: the row of `Records`, with times in ns; None: from a launch file.
     """
 
     name: str
@@ -56,13 +63,13 @@ class RankSpans:
     """The spans of a rank.
 
     Attributes:
-        rank: in the job; -1: what all ranks have in common.
-        name: of the rank, for people.
+        rank: rank in the job; -1: the spans belong to all ranks.
+        name: name of the rank that viewers show.
         host: its name.
-        pid: of the process; 0: not known.
-        threads: that have spans, the busiest first.
-        spans: gives them by time.
-        clock_errors: gives times with the bound and the expected error of the rank's clock, ns.
+        pid: process id; 0: not known.
+        threads: threads that have spans, the thread with most spans first.
+        spans: yields the spans by time.
+        clock_errors: yields times with the bound and the expected error of the rank's clock, ns.
     """
 
     rank: int
@@ -79,11 +86,11 @@ class Spans:
     """The spans of all ranks.
 
     Attributes:
-        epoch: what times count from, ns since 1970; 0: when the global clock began.
+        epoch: origin of times, ns since 1970; 0: the origin of the global clock.
         ranks: by rank.
-        world_size: of the job.
-        members: of communicators, as `Recording.members`.
-        about: where they come from, by names for people.
+        world_size: number of ranks of the job.
+        members: as `Recording.members`.
+        about: attributes of the launch file, by name.
         notes: a line for each kind of missing span.
     """
 
@@ -96,10 +103,10 @@ class Spans:
 
 
 def spans_of_recording(recording: Recording) -> Spans:
-    """The calls of a recording. The axis begins where rank 0's realtime clock was, to within milliseconds.
+    """Returns the calls of a recording as spans. The epoch is rank 0's realtime clock, to within milliseconds.
 
     Raises:
-        UsageError: it has no calls.
+        UsageError: the recording has no calls.
     """
     processes, records, calls = recording.processes, recording.records, int(recording.profile.calls.sum())
     placed = records[~np.isnan(records.entry)]
@@ -125,7 +132,14 @@ def spans_of_recording(recording: Recording) -> Spans:
 def rank_of_recording(
     recording: Recording, process: int, placed: Records, sites: dict[tuple[str, int], str]
 ) -> RankSpans:
-    """The calls of a process."""
+    """Returns the calls of a process as spans.
+
+    Args:
+        recording: of the job.
+        process: row in `recording.processes`.
+        placed: the records that have times.
+        sites: names of call sites, by module and offset.
+    """
     processes = recording.processes
     rank, host = int(processes.rank[process]), str(processes.host[process])
     records_of_rank = placed[placed.rank == rank]
@@ -166,11 +180,11 @@ def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:
     """Returns synchronizers and operations of the first samples of each cell of a launch, warm-up left out.
 
     Args:
-        path: a .nc file with samples of operations.
-        most: samples of each cell.
+        path: a launch file (.nc).
+        most: maximum number of samples of each cell.
 
     Raises:
-        UsageError: the file is not one, or is damaged.
+        UsageError: the file is not a launch file, or is damaged.
     """
     with open_samples(path) as file:
         check_samples(path, file)
@@ -230,30 +244,29 @@ def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:
     )
 
 
-# Attributes of a file that its spans keep.
-ABOUT = ("simulated", "command_line", "date", "downbeat_version")
+ABOUT = ("simulated", "command_line", "date", "downbeat_version")  # attributes of a launch file that spans keep
 
 
 def to_ns(seconds: np.ndarray) -> np.ndarray:
-    """Returns times as whole ns, `NO_TIME` for NaN."""
-    there = ~np.isnan(seconds)
+    """Converts times in s to whole ns, and NaN to `NO_TIME`."""
+    known = ~np.isnan(seconds)
     result = np.full(seconds.shape, NO_TIME, dtype=np.int64)
-    result[there] = np.rint(seconds[there] * NANOSECONDS).astype(np.int64)
+    result[known] = np.rint(seconds[known] * NANOSECONDS).astype(np.int64)
     return result
 
 
 def with_algorithm(name: str, algorithm: str) -> str:
-    """Returns a name with the algorithm that was chosen for it."""
+    """Adds a chosen algorithm to the name of an operation: `bcast[binary]`."""
     return name if algorithm == "default" else f"{name}[{algorithm}]"
 
 
 def synchronizer_of(cell: Any) -> str:  # noqa: ANN401 (a row of `read_cells`)
-    """Returns the synchronizer of a cell."""
+    """Returns the name of the synchronizer of a cell, with its algorithm."""
     return with_algorithm(cell.synchronizer, cell.barrier_algorithm)
 
 
 def cell_name(cell: Any) -> str:  # noqa: ANN401 (likewise)
-    """Returns a cell as downbeat-bench calls it."""
+    """Describes a cell as downbeat-bench does."""
     size = f" of {int(cell.size)} bytes" if cell.size else ""
     start = synchronizer_of(cell)
     timing = "" if cell.timing in ("per_call", cell.synchronizer) else f", {cell.timing}"

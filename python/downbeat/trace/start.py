@@ -1,4 +1,7 @@
-"""Starts a program with libdownbeat-preload: finds the library for its MPI library, and makes its launcher load it."""
+"""Prepares a launcher's command so that every rank loads libdownbeat-preload, for `downbeat trace`.
+
+Finds the libdownbeat-preload that matches the MPI library, and sets LD_PRELOAD and DOWNBEAT_* for all ranks.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,8 @@ from downbeat.trace.command import (
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
 PRELOAD_VARIABLES = "DOWNBEAT_PRELOAD_"
-CHECK = "DOWNBEAT_CHECKS_PRELOAD"  # in the environment: the library says on standard output what is wrong, and ends
-INVALID = 2  # the status that it ends with then
+CHECK = "DOWNBEAT_CHECKS_PRELOAD"  # environment variable: the library only checks its settings and prints a problem
+INVALID = 2  # exit status of a program if this check fails
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class PreloadedStart:
     """A launcher's command with libdownbeat-preload.
 
     Attributes:
-        command: the words.
-        environment: that it is started in.
+        command: words of the command.
+        environment: environment to start it in.
     """
 
     command: list[str]
@@ -54,14 +57,15 @@ class PreloadedStart:
 
 @dataclass(frozen=True)
 class LaunchCommand:
-    """The parts of a command.
+    """A command, divided at its launcher and its MPI programs.
 
     Attributes:
         before: words before the launcher.
-        launcher: its path; srun: the word of the command; None: no launcher, `started` is the command.
-        owner: the name of the MPI library that the launcher belongs to; None: no library's.
+        launcher: path of the launcher; of srun, the word of the command; None: no launcher, and `started` is the
+            command.
+        owner: name of the MPI library that the launcher belongs to; None: it belongs to no MPI library, e.g. srun.
         started: words after the launcher, without the arguments of MPI programs.
-        arguments: those, for each program.
+        arguments: arguments of each MPI program.
     """
 
     before: list[str]
@@ -72,7 +76,7 @@ class LaunchCommand:
 
 
 def find_preload(name: str) -> str:
-    """Returns the path of libdownbeat-preload: of the checkout, of `downbeat build`, else beside downbeat-bench.
+    """Returns the path of libdownbeat-preload: in the checkout, from `downbeat build`, or next to downbeat-bench.
 
     Raises:
         UsageError: the library is not built.
@@ -86,9 +90,10 @@ def find_preload(name: str) -> str:
 
 
 def mpi_of_wheel(library: str, launcher: str) -> list[str]:
-    """Returns the MPI library of a launcher, if libdownbeat-preload is the wheel's, which names none.
+    """Returns the path of a launcher's MPI library if libdownbeat-preload is from the wheel; else an empty list.
 
-    Programs that load MPI when they run, as Python, and shells before the program have none of their own.
+    The wheel's library is not linked with an MPI library. Programs that load MPI at run time, like Python, and shells
+    that start the program have no MPI library either, so it must be preloaded too.
     """
     wheel, bench = packaged(), packaged_bench()
     if not wheel or not bench or wheel not in Path(library).parents:
@@ -97,8 +102,8 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     if process.returncode:
         raise UsageError(process.stderr.strip())
     linked = process.stdout.strip()
-    beside = read_object(Path(library).with_name("libdownbeat.so"))  # which has a note
-    if beside is None or beside.note() != abi_of(Path(linked)):
+    libdownbeat = read_object(Path(library).with_name("libdownbeat.so"))  # its note names its ABI
+    if libdownbeat is None or libdownbeat.note() != abi_of(Path(linked)):
         raise UsageError(
             f"'{linked}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
         )
@@ -116,10 +121,10 @@ def preloaded(
 
     Args:
         words: the command, e.g. mpirun -n 4 ./application.
-        settings: values of DOWNBEAT_PRELOAD_*, by the rest of the name; those in the environment stay otherwise.
-        mpi: name of the MPI library; None: that of the program, else that of the launcher.
-        preload: path of libdownbeat-preload; None: that of the build or the installation for the MPI library.
-        environment: that the launcher would be started in.
+        settings: values of DOWNBEAT_PRELOAD_*, by the name without this prefix; they replace values in the environment.
+        mpi: name of the MPI library; None: the library of the program, else of the launcher.
+        preload: path of libdownbeat-preload; None: from the build or the installation for the MPI library.
+        environment: environment of the command.
 
     Raises:
         UsageError: the launcher is not known, or there is no library for it.
@@ -143,7 +148,7 @@ def preloaded(
     if any("libasan" in line for line in linked_libraries(command.started)):
         asan_options = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
         settings_given[ASAN_OPTIONS] = ":".join([*asan_options, ASAN_LATER])
-    # Variables that a wrapper sets before the launcher count as the environment's.
+    # Variables that words before the launcher set, as in `env LD_PRELOAD=x mpirun`, replace those of the environment.
     preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
     check_settings(ours, settings_given | forced, settings)
@@ -155,15 +160,15 @@ def preloaded(
 
 
 def check_settings(libraries: Sequence[str], variables: Mapping[str, str], options: Mapping[str, str]) -> None:
-    """Asks libdownbeat-preload whether it takes variables, before anything starts.
+    """Lets libdownbeat-preload check its variables, in a process that does nothing else.
 
     Args:
-        libraries: that and what it needs, to be preloaded.
-        variables: DOWNBEAT_* as ranks will have them.
-        options: those that options of `downbeat trace` set, by the rest of the name; an error names the option.
+        libraries: libdownbeat-preload and the libraries that it needs.
+        variables: DOWNBEAT_* of the ranks.
+        options: variables that options of `downbeat trace` set, by name without prefix; an error names the option.
 
     Raises:
-        UsageError: it does not.
+        UsageError: a variable is invalid.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
     environment = {**clean, **variables, CHECK: "1", PRELOAD: ":".join(libraries)}
@@ -179,10 +184,10 @@ def check_settings(libraries: Sequence[str], variables: Mapping[str, str], optio
 
 
 def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCommand:
-    """Returns the parts of a command.
+    """Divides a command at its launcher and its MPI programs.
 
     Raises:
-        UsageError: its launcher is of no known MPI library.
+        UsageError: the launcher belongs to no known MPI library.
     """
     index = launcher_index(words)
     launcher = None if index is None else shutil.which(words[index], path=environment.get("PATH"))
@@ -204,13 +209,13 @@ def library_name(command: LaunchCommand) -> str:
     """Returns the name of the MPI library of a command's programs, else of its launcher.
 
     Raises:
-        UsageError: it cannot be told, or is not the launcher's.
+        UsageError: the library is not known, or cannot run under the launcher.
     """
     linked = program_library(command.started)
     name = linked or command.owner
     if not name and not command.launcher and (program := shutil.which(command.started[0])):
         owner = library_of(program)
-        name = owner[0] if owner else None  # of the wheel's downbeat-bench, on one rank
+        name = owner[0] if owner else None  # e.g. the wheel's downbeat-bench, which `program_library` skips
     if not name and command.launcher:
         raise UsageError(f"found no MPI program in '{' '.join(command.started)}'; name its MPI library with --mpi")
     if not name:
@@ -227,7 +232,7 @@ def library_name(command: LaunchCommand) -> str:
 
 
 def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> PreloadedStart:
-    """Returns a command that sets variables for all ranks."""
+    """Rewrites a command so that it sets variables for all ranks."""
     variables = dict(environment)
     if not command.owner:  # srun, or a program started here, e.g. a script with launchers in it
         if command.launcher and (exported := variables.get("SLURM_EXPORT_ENV")):

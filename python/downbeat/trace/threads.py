@@ -1,8 +1,7 @@
-"""The time of processes whose threads call collectives at the same time.
+"""Converts the time in calls to process time, for processes whose threads call collectives at the same time.
 
-Shares are of the time of processes, whatever the number of their threads and however long these live. At an instant at
-which n threads of a process are in collectives, each has 1/n of it. So the times of a process never add up to more than
-the run, and those of threads in turn are those of a single thread.
+While n threads of a process are in collectives, each of their calls gets 1/n of the time. So the process times of a
+process never add up to more than the run, and threads that take turns count like a single thread.
 """
 
 from __future__ import annotations
@@ -17,16 +16,17 @@ from downbeat.trace.records import Records
 
 
 class ProcessTime:
-    """The time of each process as its calls share it: 1 s of a call is less of it while other threads are in calls."""
+    """Converts times of calls to process time: less than the time in the call while other threads are in calls."""
 
     def __init__(self, records: Records, profile: Profile | None = None) -> None:
-        """Takes all records; of a sample, with the profile, only the mean number of threads in calls is estimated.
+        """Finds the times at which several threads are in calls; from a sample, estimates their mean number.
 
         Args:
             records: of all processes.
-            profile: `row` in records is its index. None: records are all there is.
+            profile: the column `row` of records is its index; None: the records are not a sample.
         """
-        self.times: dict[int, tuple[Floats, Floats]] = {}  # of ranks with threads in calls at once: time, process time
+        # rank -> times and the process time until each, of ranks with several threads in calls at the same time
+        self.times: dict[int, tuple[Floats, Floats]] = {}
         for rank, threads in threads_of_ranks(records).items():
             if threads == 1:
                 continue
@@ -37,7 +37,7 @@ class ProcessTime:
                 self.times[rank] = shared
 
     def between(self, rank: Ints, begin: Floats, end: Floats) -> Floats:
-        """The process time from `begin` to `end`, s, of each rank."""
+        """Returns the process time from `begin` to `end` on each rank, s."""
         spans: Floats = end - begin
         for shared_rank, (times, shared) in self.times.items():
             here = rank == shared_rank
@@ -45,7 +45,7 @@ class ProcessTime:
         return spans
 
     def of_waits(self, rows: Waits) -> tuple[Floats, Floats, Floats]:
-        """The process time of `time`, `wait` and `wait_error`, s."""
+        """Returns the process time of `time`, `wait` and `wait_error`, s."""
         if not self.times:
             return rows.time, rows.wait, rows.wait_error
         together = rows.together.clip(min=1)
@@ -58,43 +58,45 @@ class ProcessTime:
         return time, wait, rows.wait_error * share
 
     def of_calls(self, records: Records) -> tuple[Floats, Floats]:
-        """The process time of each call until it returned, if it does not block, and until it was complete, s."""
+        """Returns the process time of starting each collective (0 if blocking) and of completing it, s."""
         starting = np.where(np.isnan(records.waited), 0.0, self.between(records.rank, records.entry, records.returned))
         completing = self.between(records.rank, completion_begins(records), records.exit)
         return starting, completing / records.together.clip(min=1)
 
     def of_profile(self, profile: Profile, records: Records) -> Profile:
-        """A profile whose times are process time: each row's as those of its records."""
+        """Scales the times of a profile to process time, each row in the ratio of its records."""
         if not self.times:
             return profile
         shared = np.isin(records.rank, list(self.times)) & ~np.isnan(records.exit) & records.complete
-        some = records[shared]
-        starting, completing = self.of_calls(some)
-        alone, alone_later = ProcessTime(some[:0]).of_calls(some)
-        later = ~np.isnan(some.waited)
-        call = np.where(later, starting, completing), np.where(later, alone, alone_later)
-        wait = np.where(later, completing, 0.0), np.where(later, alone_later, 0.0)
+        affected = records[shared]
+        starting, completing = self.of_calls(affected)
+        start_time, completion_time = ProcessTime(affected[:0]).of_calls(affected)  # without records: not converted
+        later = ~np.isnan(affected.waited)
+        call = np.where(later, starting, completing), np.where(later, start_time, completion_time)
+        wait = np.where(later, completing, 0.0), np.where(later, completion_time, 0.0)
         return profile.replaced(
-            call_time=profile.call_time * shares_of_rows(profile, some, *call),
-            wait_time=profile.wait_time * shares_of_rows(profile, some, *wait),
+            call_time=profile.call_time * shares_of_rows(profile, affected, *call),
+            wait_time=profile.wait_time * shares_of_rows(profile, affected, *wait),
         )
 
 
 def threads_of_ranks(records: Records) -> dict[int, int]:
-    """The number of threads in the records of each rank."""
+    """Counts the threads in the records of each rank."""
     pairs = np.unique(records.rank.astype(np.int64) << 32 | records.thread.astype(np.int64))
     ranks, counts = np.unique(pairs >> 32, return_counts=True)
     return dict(zip(ranks.tolist(), counts.tolist(), strict=True))
 
 
 def shares_of_rows(profile: Profile, records: Records, shared: Floats, alone: Floats) -> Floats:
-    """The part of the time in calls that is process time, of each row of a profile; of its rank without records.
+    """Returns process time as a share of the time in calls, for each row of a profile.
+
+    A row without records gets the share of its rank, and 1 if the rank has none.
 
     Args:
         profile: of all calls.
-        records: of some.
-        shared: their process time, s.
-        alone: their time, s.
+        records: of some of the calls.
+        shared: process time of each record, s.
+        alone: time of each record, s.
     """
     sums = pd.DataFrame({"shared": shared, "alone": alone})
     of_row = sums.groupby(records.row).sum().reindex(range(len(profile)))
@@ -107,16 +109,19 @@ def shares_of_rows(profile: Profile, records: Records, shared: Floats, alone: Fl
 
 
 def completion_begins(records: Records) -> Floats:
-    """Begin of the call that completed a collective: its entry if it blocks, else that of the wait."""
+    """Returns the begin of the call that completed each collective: its entry if blocking, else the begin of a wait."""
     return np.where(np.isnan(records.waited), records.entry, records.waited)
 
 
 def intervals(records: Records, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """The times in which a process' threads are in calls: begins, ends, s; calls each is of; their weights.
+    """Returns the intervals in which a process' threads are in calls.
 
     Args:
         records: of a process.
-        weights: for how many calls each record stands.
+        weights: calls of the run that each record represents.
+
+        < Returns:
+            Begins and ends, s; the share of each interval that belongs to the record; weights.
     """
     later = ~np.isnan(records.waited) | (records.kind != "blocking")
     first = np.where(later, records.returned, records.exit)
@@ -129,27 +134,27 @@ def intervals(records: Records, weights: Floats) -> tuple[Floats, Floats, Floats
 def shared_time(
     begins: Floats, ends: Floats, counts: Floats, weights: Floats, threads: int
 ) -> tuple[Floats, Floats] | None:
-    """Returns times, and the process time until each; None: no two threads were in calls at once.
+    """Returns times, and the process time until each; None: no two threads were in calls at the same time.
 
     Args:
         begins: from `intervals`.
         ends: from `intervals`.
         counts: from `intervals`.
         weights: from `intervals`.
-        threads: of the process.
+        threads: number of threads of the process.
     """
     times = np.concatenate([begins, ends])
     changes = np.concatenate([counts * weights, -counts * weights])
     order = np.lexsort((changes, times))  # ends come before a begin at the same time
-    times, inside = times[order], np.cumsum(changes[order])
+    times, active = times[order], np.cumsum(changes[order])  # threads in calls after each time
     spans = np.diff(times, append=times[-1:])
     if (weights == 1.0).all():
-        inside = np.where(inside > 1.0 + 1e-6, inside, 1.0)  # sums of 1/3 are not whole
-        if (inside == 1.0).all():
+        active = np.where(active > 1.0 + 1e-6, active, 1.0)  # sums of 1/3 are not exact
+        if (active == 1.0).all():
             return None
-        return times, np.cumsum(np.concatenate([[0.0], (spans / inside)[:-1]]))
-    # Others that are in calls at the same time, mean: each of the sample stands for as many as its weight.
-    until = np.concatenate([[0.0], np.cumsum(spans * inside)[:-1]])
+        return times, np.cumsum(np.concatenate([[0.0], (spans / active)[:-1]]))
+    # Estimates the mean number of other threads in calls at the same time: a record counts as `weight` calls.
+    until = np.concatenate([[0.0], np.cumsum(spans * active)[:-1]])
     lengths = (ends - begins) * counts
     other_time = (np.interp(ends, times, until) - np.interp(begins, times, until)) * counts - weights * counts * lengths
     total = float((weights * lengths).sum())

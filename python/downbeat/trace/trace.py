@@ -1,4 +1,4 @@
-"""The users' door to recordings: frames of pandas; their summary in lines."""
+"""Public API for recordings of libdownbeat-preload: pandas frames, and a summary in `repr` and notebooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from downbeat.trace.recording import Recording, open_recording
 
 
 class frame_of:  # noqa: N801, used like property
-    """A table of a recording as an attribute of Trace: a frame of pandas."""
+    """A property of Trace that returns a table of the recording as a pandas frame."""
 
     def __init__(self, table: Callable[[Recording], Table], meaning: str) -> None:
         self.table = table
@@ -32,11 +32,11 @@ class frame_of:  # noqa: N801, used like property
 
 
 class Trace:
-    """The recording of a job as frames, whose columns the classes named below declare.
+    """The recording of a job as pandas frames; the classes named below declare the columns.
 
     Attributes:
-        recording: the same as tables.
-        sections: what each process recorded, as in its file.
+        recording: the recording as typed tables.
+        sections: the content of each process' file.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -44,22 +44,23 @@ class Trace:
         self.sections = recording.sections
 
     def __repr__(self) -> str:
-        """Ranks, hosts, calls and the error of the clocks, in a line."""
+        """Returns a line with the ranks, hosts, calls and the error of the clocks."""
         fact = recorded(self.recording)
         within = f", clocks within {short_time(fact.error_s)}" if fact.error_s is not None else ""
         hosts = counted(fact.hosts, "host")
         return f"<Trace: {counted(fact.ranks, 'rank')} on {hosts}, {fact.calls} calls of collectives{within}>"
 
     def _repr_html_(self) -> str:
-        """Shows in a notebook that line, and a row per operation."""
+        """Shows the line of `repr` and a table with a row per operation in a notebook."""
         return notebook_html(View("", (Line(repr(self)[1:-1]), totals_block(self.recording))))
 
     def arrivals(self) -> pd.DataFrame:
-        """When each process came to each call, and which rank it waited for: `Arrived` of downbeat.trace.arrivals.
+        """Returns the arrival and the waiting of each process in each call: `Arrived` of downbeat.trace.arrived.
 
-        A row per process and call: the columns of `records`, and among others `call`, `late`, `wait`, `cause` (the rank
-        that it waits for, -1: none), `before` (the collective before) and `gap` (since then), times in s; `name` of the
-        call site. `find_arrivals` of downbeat.trace.arrivals has all that `downbeat arrivals` reports.
+        A row per process and call: the columns of `records`, and e.g. `call`, `late`, `wait`, `cause` (the rank that it
+        waits for, -1: none), `before` (the previous collective), `gap` (the time since then) and `name` (the call
+        site); times in s. `find_arrivals` of downbeat.trace.arrivals returns the analysis that `downbeat arrivals`
+        reports.
         """
         reading = find_arrivals(self.recording)
         return reading.rows.frame().assign(name=reading.sites.name[reading.rows.site])
@@ -75,7 +76,7 @@ class Trace:
 
     @property
     def members(self) -> dict[str, tuple[int, ...]]:
-        """The rank in the job of each rank of a communicator, by its name: `members_of`."""
+        """Ranks in the job of each communicator's ranks, by the communicator's name: `members_of`."""
         return self.recording.members
 
     @property
@@ -85,12 +86,12 @@ class Trace:
 
 
 def open_trace(path: str | Path, job: str | None = None, most: int | None = None, own_clocks: bool = False) -> Trace:
-    """Opens what libdownbeat-preload recorded, even if the program crashed.
+    """Opens a recording of libdownbeat-preload, even if the program crashed.
 
     Args:
-        path: the directory, or one file of it, or DIR/JOB.
-        job: which of several jobs in the directory; their names begin the files' names.
-        most: records to read, of all processes; of more, a sample is read.
+        path: the directory, or a file in it, or DIR/JOB.
+        job: name of the job, if the directory has several; the names of a job's files begin with it.
+        most: maximum number of records of all processes; of more records, a sample is read.
         own_clocks: see `Recording`.
 
     Returns:
@@ -102,15 +103,15 @@ def open_trace(path: str | Path, job: str | None = None, most: int | None = None
 class CallTotals(Table):
     """Calls of all processes, by operation and kind."""
 
-    operation: Texts = column("as in Records; with the kind of calls that do not block")
+    operation: Texts = column("operation as in Records; if not blocking, with the kind")
     calls: Ints = column("calls", "1")
     bytes: Floats = column("size, mean", "B")
-    median_s: Floats = column("time in a call, median of the calls that are kept", "s")
+    median_s: Floats = column("time in a call, median of the recorded calls", "s")
     total_s: Floats = column("time in all calls of all processes", "s")
 
 
 def call_totals(recording: Recording) -> CallTotals:
-    """The calls of a recording, by operation and kind."""
+    """Adds up the calls of a recording by operation and kind."""
     names = ["operation", "kind"]
     profile = recording.profile[recording.profile.calls > 0]
     rows = profile.frame(*names, "calls", "bytes").assign(total_s=profile.call_time + profile.wait_time)
@@ -131,19 +132,19 @@ TOTAL_FIELDS = declared_fields(
 
 
 def totals_block(recording: Recording) -> Block:
-    """The calls of a recording as a table."""
+    """Returns the table of the calls of a recording, by operation and kind."""
     return TableBlock("", call_totals(recording).frame(), TOTAL_FIELDS)
 
 
 def recorded(recording: Recording) -> RecordedCalls:
-    """What a recording has."""
+    """Counts ranks, hosts and calls, with the largest error of the clocks."""
     processes, calls = recording.processes, int(recording.profile.calls.sum())
     error = float(np.fmax.reduce(recording.records.bound, initial=-np.inf))
     return RecordedCalls(len(processes), len(set(processes.host)), calls, error if error >= 0 else None)
 
 
 def faults_of(recording: Recording) -> list[Fact]:
-    """Ranks of a recording that did not end as they should, or left nothing."""
+    """Reports ranks of a recording that did not finalize MPI, or left no file."""
     ranks, world = len(recording.processes), int(recording.processes.world_size.max())
     ended = int((recording.processes.ending != "finalized").sum())
     return [

@@ -1,4 +1,8 @@
-"""Spans of all ranks in formats of trace viewers: Perfetto (Chrome's JSON), PyTorch's Kineto."""
+"""Writes the spans of all ranks (see spans.py) in formats of trace viewers: Perfetto and PyTorch's Kineto.
+
+Both are Chrome's JSON: a list of events. "ph" is the type of an event: X a slice of time, B a begin, i an instant, C a
+counter, M metadata, s and f the ends of an arrow.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from downbeat.text import exact_microseconds
 from downbeat.trace.calls import LATER
 from downbeat.trace.spans import RankSpans, Span, Spans
 
-# As PyTorch calls them; others keep MPI's names, which no tool takes for one of these.
+# PyTorch's names of operations; other operations keep MPI's names, which tools cannot confuse with these.
 TORCH = {
     "allreduce": "allreduce",
     "allgather": "allgather",
@@ -30,21 +34,21 @@ TORCH = {
     "reduce_scatter_block": "reduce_scatter",
     "scatter": "scatter",
 }
-MOST_LISTED = 30  # ranks of a group; PyTorch shortens longer lists
+MAX_LISTED = 30  # ranks of a group that are listed; PyTorch shortens longer lists
 
 
 def us(time: int) -> msgspec.Raw:
-    """Returns a time in ns as JSON's us, exactly."""
+    """Converts a time in ns to us, as JSON without rounding."""
     return msgspec.Raw(exact_microseconds(time))
 
 
 def slice_of(name: str, begin: int, end: int, where: dict[str, Any], arguments: object) -> dict[str, Any]:
-    """Returns an event from begin to end, ns."""
+    """Returns the event of a slice from begin to end, ns."""
     return {"ph": "X", "name": name, **where, "ts": us(begin), "dur": us(end - begin), "args": arguments}
 
 
 def counters(rank_spans: RankSpans, pid: int) -> Iterator[dict[str, Any]]:
-    """Yields the errors of a rank's clock."""
+    """Yields events with the errors of a rank's clock."""
     for time, bound, error in rank_spans.clock_errors():
         values = {"bound": round(bound / 1e3, 6), "expected": round(error / 1e3, 6)}
         yield {"ph": "C", "name": "clock error [us]", "pid": pid, "tid": 0, "ts": us(time), "args": values}
@@ -54,9 +58,8 @@ def write_events(path: Path, head: dict[str, Any], events: Iterator[dict[str, An
     """Writes a file of Chrome's format; gzip if its name ends in .gz."""
     encode = msgspec.json.Encoder().encode
     with replacing(path, binary=True) as file, zipped(file, path) as out:
-        out.write(
-            json.dumps(head)[:-1].encode() + b', "traceEvents": ['
-        )  # HTA finds the rank by its text, with a space
+        # HTA, which analyzes Kineto's traces, finds the rank by its text in the head, with a space after the colon.
+        out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [')
         separator = b"\n"
         for event in events:
             out.write(separator + encode(event))
@@ -65,9 +68,9 @@ def write_events(path: Path, head: dict[str, Any], events: Iterator[dict[str, An
 
 
 def write_perfetto(spans: Spans, path: Path) -> list[str]:
-    """Writes one Chrome trace of all ranks, which ui.perfetto.dev opens.
+    """Writes a Chrome trace of all ranks, which ui.perfetto.dev opens; returns no notes.
 
-    A nonblocking call is two slices, itself and the wait for it, with an arrow between them. A call that did not end
+    A nonblocking call is two slices, the call and the wait for it, with an arrow between them. A call that did not end
     has no end.
     """
     head = {"schemaVersion": 1, "displayTimeUnit": "ns", "baseTimeNanoseconds": spans.epoch, "otherData": spans.about}
@@ -101,28 +104,29 @@ def perfetto_events(rank_spans: RankSpans, pid: int) -> Iterator[dict[str, Any]]
 
 
 def make_empty(directory: Path) -> None:
-    """Makes a directory; refuses one that has files: an earlier export's would mix with the new ones."""
+    """Makes a directory; refuses a directory with files, because files of an earlier export would mix with new ones."""
     directory.mkdir(parents=True, exist_ok=True)
     if any(directory.iterdir()):
         raise UsageError(f"'{directory}' is not empty; give another directory with --output")
 
 
 def write_kineto(spans: Spans, directory: Path) -> list[str]:
-    """Writes a trace for each rank, as PyTorch's profiler writes it with the backend mpi: rank-0.json.gz ...
+    """Writes a trace for each rank, like PyTorch's profiler with the backend mpi: rank-0.json.gz ...
 
-    Each collective is a `record_param_comms`, and in it `mpi:all_reduce` or similar from the call until the work is
-    done. A nonblocking one has the first only, for the call.
+    A collective is a slice `record_param_comms` and in it a slice `mpi:all_reduce` or similar. A nonblocking collective
+    has only the first slice, for the call. Returns notes on calls that the format cannot show.
     """
     make_empty(directory)
-    members = complete_communicators(spans.members)
+    # only communicators of which all ranks left a file
+    members = {name: ranks for name, ranks in spans.members.items() if ranks and min(ranks) >= 0}
     groups = [
         {"pg_name": name, "pg_desc": name, "backend_config": "mpi", "pg_size": len(ranks), "ranks": list(ranks)}
         for name, ranks in members.items()
     ]
-    between = 0
+    between_groups = 0
 
     def events(rank_spans: RankSpans) -> Iterator[dict[str, Any]]:
-        nonlocal between
+        nonlocal between_groups
         yield {
             "ph": "M",
             "name": "process_name",
@@ -131,7 +135,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
             "args": {"name": f"rank {rank_spans.rank}"},
         }
         for number, span in enumerate(rank_spans.spans()):
-            between += span.record.group >= 0
+            between_groups += span.record.group >= 0
             if span.complete and span.record.group < 0:
                 yield from kineto_events(
                     span, rank_spans.pid, number + 1, members.get(str(span.record.communicator), ())
@@ -149,16 +153,20 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
             "hostname": rank_spans.host,
         }
         write_events(directory / f"rank-{rank_spans.rank}.json.gz", head, events(rank_spans))
-    return [f"{between} calls between two groups of ranks are not in Kineto's format"] if between else []
-
-
-def complete_communicators(members: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """The ranks of communicators all of whose ranks are known."""
-    return {name: ranks for name, ranks in members.items() if ranks and min(ranks) >= 0}
+    if between_groups:
+        return [f"{between_groups} calls between two groups of ranks are not in Kineto's format"]
+    return []
 
 
 def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    """Yields the events of a call."""
+    """Yields the events of a call.
+
+    Args:
+        span: with its record.
+        pid: process id.
+        number: a number of the span, unique on its rank.
+        members: ranks of the communicator in the job; empty: not known.
+    """
     record, group = span.record, str(span.record.communicator)
     operation = str(record.operation)
     name = TORCH.get(operation, f"MPI_{operation.capitalize()}")
@@ -190,10 +198,10 @@ def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -
 
 
 def torch_list(ranks: tuple[int, ...]) -> str:
-    """Returns ranks as PyTorch writes them."""
-    if len(ranks) <= MOST_LISTED:
+    """Lists ranks like PyTorch, which shortens long lists."""
+    if len(ranks) <= MAX_LISTED:
         return str(list(ranks))
-    return f"[{', '.join(map(str, ranks[: MOST_LISTED - 1]))}, ..., {ranks[-1]}]"
+    return f"[{', '.join(map(str, ranks[: MAX_LISTED - 1]))}, ..., {ranks[-1]}]"
 
 
 WRITERS: dict[str, Callable[[Spans, Path], list[str]]] = {
