@@ -117,7 +117,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
     has only the first slice, for the call. Returns notes on calls that the format cannot show.
     """
     make_empty(directory)
-    # only communicators of which all ranks left a file
+    # only communicators whose ranks all left a file
     members = {name: ranks for name, ranks in spans.members.items() if ranks and min(ranks) >= 0}
     groups = [
         {"pg_name": name, "pg_desc": name, "backend_config": "mpi", "pg_size": len(ranks), "ranks": list(ranks)}
