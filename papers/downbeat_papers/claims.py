@@ -50,7 +50,7 @@ PART = re.compile(
 
 
 def between(values: Iterable[float], unit: str = "") -> str:
-    """A range, as "1.02 to 1.3 us"."""
+    """Returns a range, as "1.02 to 1.3 us"."""
     kept = [value for value in values if np.isfinite(value)]
     if not kept:
         return "none"
@@ -94,7 +94,7 @@ Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # by place, or for cl
 
 
 def missing(why: str = NOT_MEASURED) -> Measure:
-    """A measure that could not be taken here."""
+    """Returns a measure that could not be taken here."""
     return Measure([], obstacle=why)
 
 
@@ -104,12 +104,12 @@ def each(
     words: str = "{} ranks",
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Measure]:
-    """A measure for each place; `words` name it, the rest is as of `Measure`."""
+    """Returns a measure for each place; `words` name it, the rest is as of `Measure`."""
     return {words.format(position): Measure(launches, unit, **options) for position, launches in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:
-    """A measure that decides nothing; numbers that nothing is claimed of stay as they are."""
+    """Returns a measure that decides nothing; numbers that nothing is claimed of stay as they are."""
     if isinstance(measured, Mapping):
         return {position: undecided(each, why) for position, each in measured.items()}
     if isinstance(measured, Measure):
@@ -148,7 +148,7 @@ class Finding:
 
     @property
     def is_claim(self) -> bool:
-        """Whether it can be right or wrong."""
+        """True if it can be right or wrong."""
         return self.evidence is not None
 
 
@@ -208,7 +208,7 @@ class Comparison:
 
 
 def comparisons(text: str) -> list[Comparison]:
-    """The comparisons of a test, or the numbers to compare."""
+    """Returns the comparisons of a test, or the numbers to compare."""
     conditions = []
     for condition in re.split(r", | and | or ", text.removeprefix("every ").removeprefix("some ")):
         match = PART.fullmatch(condition)
@@ -219,7 +219,7 @@ def comparisons(text: str) -> list[Comparison]:
 
 
 def border(text: str, unit: str) -> float:
-    """A border, as "2 us", "1/9" or "half 3.6"."""
+    """Returns a border, as "2 us", "1/9" or "half 3.6"."""
     words = text.strip().removesuffix(unit)
     top, _, bottom = words.removeprefix("half ").partition("/")
     value = float(top) / float(bottom or 1)
@@ -227,7 +227,7 @@ def border(text: str, unit: str) -> float:
 
 
 def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Estimate:
-    """The estimate of a measure, of a ratio or of a difference."""
+    """Returns the estimate of a measure, of a ratio or of a difference."""
     estimate_of = mean_of if first.signed else factor_of
     if other is None:
         return estimate_of(first.values, first.unit)
@@ -237,7 +237,7 @@ def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Es
 
 
 def combined(condition: Comparison, first: Measure, other: Measure) -> ArrayLike | pd.Series:
-    """The ratio, or the difference, of each launch."""
+    """Returns the ratio, or the difference, of each launch."""
     left, right = (
         side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (first.values, other.values)
     )
@@ -245,7 +245,7 @@ def combined(condition: Comparison, first: Measure, other: Measure) -> ArrayLike
 
 
 def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence:
-    """The evidence of launches on a comparison, at a single position."""
+    """Returns the evidence of launches on a comparison, at a single position."""
     first, other = measures[condition.left], measures.get(condition.right)
     parameter = estimate(condition, first, other)
     if condition.sign == "within":
@@ -256,7 +256,7 @@ def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence
 
 
 def positions_of(measures: Mapping[str, Measured]) -> list[Any]:
-    """The places that all measures with places share; [None] if none has places."""
+    """Returns the places that all measures with places share; [None] if none has places."""
     split = [by_place for by_place in measures.values() if isinstance(by_place, Mapping)]
     if not split:
         return [None]
@@ -264,12 +264,12 @@ def positions_of(measures: Mapping[str, Measured]) -> list[Any]:
 
 
 def at_position(measures: Mapping[str, Measured], position: object) -> dict[str, Measure]:
-    """The measures of a place, and those that hold for all."""
+    """Returns the measures of a place, and those that hold for all."""
     return {name: measure[position] if isinstance(measure, Mapping) else measure for name, measure in measures.items()}  # type: ignore[misc]
 
 
 def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undecidable | None:
-    """The evidence of launches on a test, or the reason why it is undecided."""
+    """Returns the evidence of launches on a test, or the reason why it is undecided."""
     for measure in measures.values():
         if isinstance(measure, Found):
             return measure.evidence
@@ -323,7 +323,7 @@ def described(text: str, measures: Mapping[str, Measured]) -> str:
 
 
 def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
-    """A value, or values by place, with their name; empty if nothing was measured."""
+    """Returns a value, or values by place, with their name; empty if nothing was measured."""
     known = [(position, measure) for position, measure in values if finite(measure.values).size]
     if [position for position, _ in known] == [None]:
         return f"{name} {known[0][1].text}"
@@ -331,7 +331,7 @@ def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
 
 
 def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
-    """The ratio, or the difference, of two measures."""
+    """Returns the ratio, or the difference, of two measures."""
     first, other = measures[condition.left], measures[condition.right]
     if not len(finite(first.values)) or not len(finite(other.values)):
         return missing()
@@ -339,5 +339,5 @@ def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
 
 
 def spoken(name: str) -> str:
-    """The name of a measure in words."""
+    """Returns the name of a measure in words."""
     return name.replace("_", " ").replace(".", ", ")

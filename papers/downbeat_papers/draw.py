@@ -13,7 +13,7 @@ from downbeat.text import MICROSECONDS
 
 
 def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int) -> Line:
-    """The line of medians over launches, with bars from the smallest to the largest, at each position."""
+    """Returns the line of medians over launches, with bars from the smallest to the largest, at each position."""
     rows = [pd.Series(np.asarray(values, float)) for values in launches]  # empty where no launch has a valid sample
     middle, low, high = ([float(getattr(row, of)()) for row in rows] for of in ("median", "min", "max"))
     return Line(label, x, middle, low, high, color)

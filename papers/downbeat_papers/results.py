@@ -70,11 +70,11 @@ class LaunchCells(Wide):
         return column in self.source
 
     def values(self, column: str) -> Floats:
-        """A statistic of each cell, as "latency_max_median", in s."""
+        """Returns a statistic of each cell, as "latency_max_median", in s."""
         return self.source[column].to_numpy(dtype=float)
 
     def where(self, fields: Mapping[str, object]) -> Self:
-        """The cells whose fields have a value, or one of a list of values."""
+        """Returns the cells whose fields have a value, or one of a list of values."""
         chosen = np.ones(len(self), bool)
         for name, value in fields.items():
             chosen &= self.source[name].isin(value if isinstance(value, list) else [value]).to_numpy(dtype=bool)
@@ -91,7 +91,7 @@ class Results:
     launches: Mapping[str, tuple[Launch, ...]]  # by label of the run
 
     def run(self, label: str) -> Run:
-        """The run with a label."""
+        """Returns the run with a label."""
         return next(run for run in self.runs if run.label == label)
 
     def crowding(self, ranks: int) -> str:
@@ -101,12 +101,12 @@ class Results:
         return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
 
     def lacking(self) -> dict[str, int]:
-        """The labels of the runs that lack launches, with how many."""
+        """Returns the labels of the runs that lack launches, with how many."""
         lacks = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
         return {label: count for label, count in lacks.items() if count > 0}
 
     def have(self) -> list[str]:
-        """The labels of the runs that have launches, in order."""
+        """Returns the labels of the runs that have launches, in order."""
         return [run.label for run in self.runs if self.launches.get(run.label)]
 
     @cached_property
@@ -141,11 +141,11 @@ class Results:
         return {label: statuses.count(3) for label, statuses in few.items() if 3 in statuses}
 
     def datasets(self, label: str) -> list[xr.Dataset]:
-        """The files of a run as they are."""
+        """Returns the files of a run as they are."""
         return [open_launch(launch.path) for launch in self.launches[label]]
 
     def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
-        """The samples of a run that began in time, launch by launch, in the order of measurement."""
+        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
         kept = []
         for launch in self.launches[label]:
             data = sample_metrics(launch.path, metrics)
@@ -161,14 +161,14 @@ def clocks_seen(data: xr.Dataset) -> str:
 
 
 def nodes_seen(data: xr.Dataset) -> int:
-    """The number of nodes of a launch."""
+    """Returns the number of nodes of a launch."""
     if "host" in data:
         return len(set(data["host"].to_numpy().tolist()))
     return len(str(data.attrs["hosts"]).split(";"))
 
 
 def launch_values(cells: LaunchCells, column: str, **where: object) -> pd.Series:
-    """A column of the cell that each launch has of a kind, by number of the launch.
+    """Returns a column of the cell that each launch has of a kind, by number of the launch.
 
     Args:
         cells: those of `Results.launch_cells`.

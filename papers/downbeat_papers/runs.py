@@ -47,15 +47,15 @@ class Run:
     ranks_per_node: int = 0  # the most that a node gets; 0: as many as the site says
 
     def launches(self, site: Site) -> int:
-        """The number of launches at a site."""
+        """Returns the number of launches at a site."""
         return min(site.launches, self.most_launches or site.launches)
 
     def per_node(self, site: Site) -> int:
-        """The most ranks that a node gets at a site; 0: as the launcher does it."""
+        """Returns the most ranks that a node gets at a site; 0: as the launcher does it."""
         return (self.ranks_per_node or site.ranks_per_node) if site.placed else 0
 
     def crowded(self, site: Site) -> bool:
-        """Whether its ranks share cores."""
+        """Returns true if its ranks share cores."""
         return site.crowded(self.ranks, self.per_node(site))
 
 
@@ -74,7 +74,7 @@ def operation_run(
     more_seconds: float = 0.0,
     ranks_per_node: int = 0,
 ) -> Run:
-    """A run that measures operations, `usual` samples per cell where each rank has a core.
+    """Returns a run that measures operations, `usual` samples per cell where each rank has a core.
 
     For the estimated duration there are `factors` cells for each operation and synchronizer, and `more_seconds`.
     """
@@ -113,7 +113,7 @@ def declared_runs(
     options: Mapping[str, str] | None = None,
     **measured: Any,  # noqa: ANN401
 ) -> tuple[Run, ...]:
-    """The runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
+    """Returns the runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
 
     The label may have {library} and {ranks} in braces; `ranks` are attributes of the site, `libraries` as of
     `Site.libraries`. Options may have {site} and {last}, the last rank, in braces; those that are empty at the site are
@@ -138,7 +138,7 @@ def declared_runs(
 
 
 def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
-    """The variables that make clocks, as the validation clock takes them; none where nodes have their own."""
+    """Returns the variables that make clocks, as the validation clock takes them; none where nodes have their own."""
     return {"DOWNBEAT_VALIDATION": clocks} if site.made_clocks else {}
 
 
@@ -153,7 +153,7 @@ def clock_run(
     clocks: str = CLOCKS,
     each: bool = False,
 ) -> Run:
-    """A run that synchronizes clocks by each of some schemes, on as many nodes as there are.
+    """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
 
     Clocks are made as the validation clock takes them, if any are; with `each` every process synchronizes by itself.
     Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.

@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def usage_error(error: typer.BadParameter) -> str:
-    """The line for an error of the command line parser."""
+    """Returns the line for an error of the command line parser."""
     # Without a context, an option lacks its argument.
     context = error.ctx
     path = context.command_path if context else " ".join([NAME, *sys.argv[1:2]])

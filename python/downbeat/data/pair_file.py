@@ -69,7 +69,7 @@ class PairFile:
     states: RankStates
 
     def tournament(self) -> PairTimes:
-        """The times of the tournament, both directions together; the passes are launches."""
+        """Returns the times of the tournament, both directions together; the passes are launches."""
         looks = self.looks[np.flatnonzero((self.looks.role == TOURNAMENT) & (self.looks.both > 0))]
         pairs = Pairs(
             round=looks.round,
@@ -85,7 +85,7 @@ class PairFile:
 
 
 def is_pair_file(path: Path) -> bool:
-    """Whether a path is a file of `downbeat-bench pairs`."""
+    """Returns true if a path is a file of `downbeat-bench pairs`."""
     if not path.is_file() or path.suffix != ".nc":
         return False
     with open_netcdf(path) as file:
@@ -93,7 +93,7 @@ def is_pair_file(path: Path) -> bool:
 
 
 def read_pair_file(path: Path) -> PairFile:
-    """The content of a file.
+    """Returns the content of a file.
 
     Raises:
         UsageError: it is damaged, of another program or another experiment.
@@ -133,12 +133,12 @@ def read_pair_file(path: Path) -> PairFile:
 
 
 def integers(file: NetcdfFile, name: str) -> Ints:
-    """A variable of whole numbers or flags."""
+    """Returns a variable of whole numbers or flags."""
     return np.asarray(file.variables[name][:], dtype=np.int64)
 
 
 def floats(file: NetcdfFile, name: str) -> Floats:
-    """A variable of numbers; NaN where the file lacks it or it was never written."""
+    """Returns a variable of numbers; NaN where the file lacks it or it was never written."""
     if name not in file.variables:
         return np.full(file.dimensions["rank"], np.nan)
     values = np.asarray(file.variables[name][:], dtype=float)

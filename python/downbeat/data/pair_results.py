@@ -62,13 +62,13 @@ def pairs_in(results: Results) -> list[PairTimes]:
 
 
 def setting_of(run: ToolRun) -> str:
-    """The settings of a run that must not be mixed, in words."""
+    """Returns the settings of a run that must not be mixed, in words."""
     gpus = run.context.get("gpus_per_node", "")
     return f"{gpus} {'GPU' if gpus == '1' else 'GPUs'} a node" if gpus else ""
 
 
 def pair_of_run(run: ToolRun) -> Pair | tuple[()]:
-    """The two nodes that a run or the end of its file name names; empty if there are none.
+    """Returns the two nodes that a run or the end of its file name names; empty if there are none.
 
     The two names of a file differ in digits alone: `latency_node1_node2.txt`, `a-r1n3--a-r2n4.log`.
     """
@@ -90,12 +90,12 @@ def pair_of_run(run: ToolRun) -> Pair | tuple[()]:
 
 
 def without_digits(name: str) -> str:
-    """A name with all its numbers replaced."""
+    """Returns a name with all its numbers replaced."""
     return re.sub(r"\d+", "#", name)
 
 
 def ranges_of(numbers: Numbers, is_time: bool) -> Iterator[tuple[str, Numbers]]:
-    """The large sizes of a setting, and of times the small ones, with words that tell them apart."""
+    """Returns the large sizes of a setting, and of times the small ones, with words that tell them apart."""
     large = numbers.size * LARGE >= numbers.size.max()
     small = (numbers.size <= SMALL_BYTES) & ~large
     if is_time and small.any():

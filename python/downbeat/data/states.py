@@ -18,7 +18,7 @@ LINE, MESSAGE = "cache line", "message"
 
 
 def path_of(hosts: str, ranks: int, configuration: str) -> str:
-    """The path of a launch's round trip: a cache line, or a message if each rank is alone on its node.
+    """Returns the path of a launch's round trip: a cache line, or a message if each rank is alone on its node.
 
     Messages of two configurations have no states in common.
     """
@@ -40,7 +40,7 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def states_of(ranks: Iterable[int], paths: Iterable[str], low: Floats, high: Floats) -> tuple[Texts, Flags]:
-    """The state of each cell, and whether it was measured in two.
+    """Returns the state of each cell, and whether it was measured in two.
 
     States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
     largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. The
@@ -92,7 +92,7 @@ def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
 
 
 def in_main_state(rows: Factors, launches: Iterable[float] | None = None) -> Flags:
-    """The rows of one state for each number of ranks, where rows have to be limited to one.
+    """Returns the rows of one state for each number of ranks, where rows have to be limited to one.
 
     It is the state that has the most launches of the configuration with the fewest in it, then the most of all, so that
     no effect on times decides.
