@@ -1,4 +1,4 @@
-"""The command `downbeat`: its subcommands, and how errors end it."""
+"""Defines the command `downbeat`: registers its subcommands, and turns errors into a line and an exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.streams import shown
 from downbeat.text import one_line
 
-# click's UsageError, which typer has under several names.
+# click's UsageError; typer exports only subclasses.
 PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases__)
 
 NAME = "downbeat"

@@ -1,4 +1,4 @@
-"""Files: atomic writing, checksums, and locks of directories."""
+"""Writes files atomically, with checksums, and locks directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from downbeat.errors import DownbeatError, UsageError, reading
 
-# At the end of a .nc file: the checksum of all preceding bytes.
+# The seal at the end of a .nc file: the checksum of all preceding bytes.
 SEAL = re.compile(rb"DOWNBEAT-CRC32:([0-9a-f]{8})\n")
 SEAL_BYTES = 24
 READ_BYTES = 1 << 20

@@ -1,4 +1,4 @@
-"""The base of record types: columns of one length, each declared once with its type, unit and meaning."""
+"""Defines Table, the base of record types: arrays of equal length, each declared once with type, unit and meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions between text and lists, numbers, units, durations and typed values."""
+"""Converts between text and lists, numbers, units, durations and typed values."""
 
 from __future__ import annotations
 
@@ -138,14 +138,14 @@ def microseconds(seconds: float) -> str:
     return f"{value:.{3 if abs(value) < 10 else 2}f}"
 
 
-MOST_NAMED = 8  # a longer list is cut and the remaining names are counted
+MAX_NAMED = 8  # names of a list; of a longer list, the remaining names are counted
 
 
 def listed(names: Iterable[object]) -> str:
     """Names as a list in a sentence: `a, b and c`."""
     texts = [str(name) for name in names]
-    if len(texts) > MOST_NAMED:
-        return f"{', '.join(texts[:MOST_NAMED])} and {len(texts) - MOST_NAMED} more"
+    if len(texts) > MAX_NAMED:
+        return f"{', '.join(texts[:MAX_NAMED])} and {len(texts) - MAX_NAMED} more"
     return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
@@ -172,7 +172,7 @@ def shared_units(names: pd.Index, *frames: pd.DataFrame) -> Units:
 
 
 def evenly(numbers: Sequence[int], most: int) -> list[int]:
-    """At most `most` numbers, evenly spaced, including the first and the last; if `most` is 1, the last."""
+    """Chooses at most `most` numbers, evenly spaced, including the first and the last; if `most` is 1, the last."""
     if len(numbers) <= most:
         return list(numbers)
     if most == 1:
@@ -182,7 +182,7 @@ def evenly(numbers: Sequence[int], most: int) -> list[int]:
 
 
 def drawn_of(ranks: int, most: int) -> str:
-    """Sentence of a caption on the number of ranks drawn; empty if all are."""
+    """Returns the sentence of a caption on the number of drawn ranks; empty: all ranks are drawn."""
     return f" Of {ranks} ranks {most} are drawn, evenly spaced." if ranks > most else ""
 
 
