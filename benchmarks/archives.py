@@ -19,7 +19,7 @@ from downbeat.comparison.judging import judge_matches
 from downbeat.data.readers import counted_over_files, read_results
 from downbeat.data.readers.results import Results
 from downbeat.output.words import long
-from downbeat.statistics.power import MOST_LAUNCHES
+from downbeat.statistics.power import MAX_LAUNCHES
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN
 from downbeat.tables import Floats
 from downbeat.tune.from_results import (
@@ -121,7 +121,7 @@ def half_of(needed: Floats) -> str:
     """The launches that decide half of the cells that are not decided."""
     known = needed[~np.isnan(needed)]
     half = float(np.quantile(known, 0.5, method="inverted_cdf")) if known.size else math.nan
-    return "unknown" if math.isnan(half) else "none" if half >= MOST_LAUNCHES else f"{half:.0f}"
+    return "unknown" if math.isnan(half) else "none" if half >= MAX_LAUNCHES else f"{half:.0f}"
 
 
 def repeated_choices(results: Results) -> None:

@@ -1,19 +1,20 @@
-"""Claims as data: a line of text is the test that launches have to pass.
+"""Parses the claims of papers, one line of text each, and tests them with the measures of launches.
 
-A kind of figure computes measures: a number per launch, or one per launch and place (a size, a number of ranks, a
-network). A claim names them:
+A kind of figure computes measures: a number per launch, or a number per launch and position (a size, a number of ranks,
+    a
+network). A claim compares measures by their names:
 
     double_ring / linear > half 3.6                      paired by launch
-    netgauge vs skampi > 1                               launches of two runs, or samples of their own (Welch)
+    netgauge vs skampi > 1                               unpaired launches of two runs, or separate samples (Welch)
     rise.hca within -0.1 .. 0.1
-    some after > 1 and start < 1                         both at one place or more
-    every excess < 10 %                                  at every place, which is also meant if nothing is said
-    each line / tree > half {others}/{steps}             a claim for each place
-    duration grows                                       from each place to the next
-    show frontier                                        a number to compare
+    some after > 1 and start < 1                         both conditions at one position or more
+    every excess < 10 %                                  at every position, which is the default
+    each line / tree > half {others}/{steps}             a claim for each position
+    duration grows                                       from each position to the next
+    show frontier                                        a number to compare, without a test
 
-`half N` is half of the effect N that the paper reports, on a logarithmic scale. A difference (`-`, `vs`) is taken of
-signed measures, a ratio (`/`, `vs`) of others.
+`half N` is half of the effect N that the paper reports, on a logarithmic scale. Signed measures are compared by their
+difference (`-`, `vs`), other measures by their ratio (`/`, `vs`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ PART = re.compile(
 
 
 def between(values: Iterable[float], unit: str = "") -> str:
-    """A range, as "1.02 to 1.3 us"."""
+    """Returns a range, e.g. "1.02 to 1.3 us"; "none": no finite value."""
     kept = [value for value in values if np.isfinite(value)]
     if not kept:
         return "none"
@@ -62,11 +63,11 @@ def between(values: Iterable[float], unit: str = "") -> str:
 class Measure:
     """A number that each launch measured once."""
 
-    values: ArrayLike | pd.Series  # one per launch; series are paired by the number of the launch, arrays by position
-    unit: str = ""  # as " us"
-    signed: bool = False  # whether it may be negative or 0, so that differences are compared and not ratios
-    obstacle: str = ""  # why it decides nothing here; empty: it does
-    note: str = ""  # for readers of its value
+    values: ArrayLike | pd.Series  # a value per launch; series are paired by the launch's number, arrays by index
+    unit: str = ""  # with a space, e.g. " us"
+    signed: bool = False  # the values may be negative or 0, so differences are compared instead of ratios
+    obstacle: str = ""  # reason why the measure cannot decide a claim here; empty: it can
+    note: str = ""  # note for readers of the value
 
     @property
     def middle(self) -> str:
@@ -85,16 +86,16 @@ class Measure:
 class Found:
     """The outcome of a claim that needs code to judge."""
 
-    evidence: Evidence | Undecidable | None  # of the claim
+    evidence: Evidence | Undecidable | None  # evidence for the claim; None: a number to compare
     here: str  # the finding, in words
 
 
 Places: TypeAlias = Mapping[Any, Measure]
-Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # by place, or for claims on each place by that
+Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # a mapping has measures by position
 
 
 def missing(why: str = NOT_MEASURED) -> Measure:
-    """A measure that could not be taken here."""
+    """Returns a measure that could not be taken here."""
     return Measure([], obstacle=why)
 
 
@@ -104,12 +105,12 @@ def each(
     words: str = "{} ranks",
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Measure]:
-    """A measure for each place; `words` name it, the rest is as of `Measure`."""
+    """Returns a measure for each position, which `words` names; further arguments are those of `Measure`."""
     return {words.format(position): Measure(launches, unit, **options) for position, launches in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:
-    """A measure that decides nothing; numbers that nothing is claimed of stay as they are."""
+    """Returns the measures with the reason `why` they cannot decide claims; numbers to compare are not changed."""
     if isinstance(measured, Mapping):
         return {position: undecided(each, why) for position, each in measured.items()}
     if isinstance(measured, Measure):
@@ -122,8 +123,8 @@ class Facts:
     """Measures of launches, by the names that claims use.
 
     Attributes:
-        measures: by name; a claim on a name that is absent is left out.
-        words: values of names in braces in claims; for claims on each place, a mapping for each place.
+        measures: name -> measures; claims on other names are left out.
+        words: values of names in braces in claims; for claims with `each`, a mapping for each position.
     """
 
     measures: Mapping[str, Measured]
@@ -132,13 +133,13 @@ class Facts:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of the paper and what launches here say of it, or a number to compare.
+    """A claim of the paper with the evidence of launches, or a number to compare.
 
     Attributes:
-        claim: in a few words of our own.
+        claim: the claim in a few words.
         paper: the paper's result, with its numbers.
-        here: the same, computed from the data.
-        evidence: of the launches for the claim, or why it is undecided; None: a number to compare.
+        here: our result, computed from the launches.
+        evidence: evidence of the launches for the claim, or the reason why it is undecided; None: a number to compare.
     """
 
     claim: str
@@ -148,7 +149,7 @@ class Finding:
 
     @property
     def is_claim(self) -> bool:
-        """Whether it can be right or wrong."""
+        """True for a claim, false for a number to compare."""
         return self.evidence is not None
 
 
@@ -157,9 +158,9 @@ class Claim:
     """A claim of a paper; all texts may have words of the facts in braces.
 
     Attributes:
-        test: as above. After `each` there is a claim for each place; after `show` are measures, or ratios of them, that
-            are numbers to compare, separated by commas.
-        claim: in a few words.
+        test: the test, see the top of the file. After `show` there are measures, or ratios of measures, that are
+            numbers to compare, separated by commas.
+        claim: the claim in a few words.
         paper: the paper's result.
     """
 
@@ -184,7 +185,7 @@ class Claim:
             )
 
     def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
-        """Compares the claim with measures, those of one place for `each`."""
+        """Compares the claim with measures; with `each`, the measures of a position."""
         fields = {str(name): word for name, word in words.items()}
         claim, paper, test = (text.format(**fields) for text in (self.claim, self.paper, test))
         shown = test.removeprefix("show ")
@@ -194,7 +195,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A condition on a measure, or on two; empty where a test, or numbers to compare, lack it."""
+    """A condition on one or two measures; fields that the text lacks are empty."""
 
     left: str
     operator: str  # "/", "-" or "vs"
@@ -208,7 +209,7 @@ class Comparison:
 
 
 def comparisons(text: str) -> list[Comparison]:
-    """The comparisons of a test, or the numbers to compare."""
+    """Returns the comparisons of a test, or the numbers to compare."""
     conditions = []
     for condition in re.split(r", | and | or ", text.removeprefix("every ").removeprefix("some ")):
         match = PART.fullmatch(condition)
@@ -219,7 +220,7 @@ def comparisons(text: str) -> list[Comparison]:
 
 
 def border(text: str, unit: str) -> float:
-    """A border, as "2 us", "1/9" or "half 3.6"."""
+    """Parses a border, e.g. "2 us", "1/9" or "half 3.6"."""
     words = text.strip().removesuffix(unit)
     top, _, bottom = words.removeprefix("half ").partition("/")
     value = float(top) / float(bottom or 1)
@@ -227,7 +228,7 @@ def border(text: str, unit: str) -> float:
 
 
 def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Estimate:
-    """The estimate of a measure, of a ratio or of a difference."""
+    """Returns the estimate of a measure, of a ratio or of a difference."""
     estimate_of = mean_of if first.signed else factor_of
     if other is None:
         return estimate_of(first.values, first.unit)
@@ -237,7 +238,7 @@ def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Es
 
 
 def combined(condition: Comparison, first: Measure, other: Measure) -> ArrayLike | pd.Series:
-    """The ratio, or the difference, of each launch."""
+    """Returns the ratio, or the difference, of each launch."""
     left, right = (
         side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (first.values, other.values)
     )
@@ -245,7 +246,7 @@ def combined(condition: Comparison, first: Measure, other: Measure) -> ArrayLike
 
 
 def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence:
-    """The evidence of launches on a comparison, at a single position."""
+    """Returns the evidence of launches on a comparison, at a single position."""
     first, other = measures[condition.left], measures.get(condition.right)
     parameter = estimate(condition, first, other)
     if condition.sign == "within":
@@ -256,7 +257,7 @@ def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence
 
 
 def positions_of(measures: Mapping[str, Measured]) -> list[Any]:
-    """The places that all measures with places share; [None] if none has places."""
+    """Returns the positions that all measures with positions share; [None]: no measure has positions."""
     split = [by_place for by_place in measures.values() if isinstance(by_place, Mapping)]
     if not split:
         return [None]
@@ -264,12 +265,12 @@ def positions_of(measures: Mapping[str, Measured]) -> list[Any]:
 
 
 def at_position(measures: Mapping[str, Measured], position: object) -> dict[str, Measure]:
-    """The measures of a place, and those that hold for all."""
+    """Returns the measures at a position, and the measures without positions."""
     return {name: measure[position] if isinstance(measure, Mapping) else measure for name, measure in measures.items()}  # type: ignore[misc]
 
 
 def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undecidable | None:
-    """The evidence of launches on a test, or the reason why it is undecided."""
+    """Returns the evidence of launches on a test, or the reason why it is undecided."""
     for measure in measures.values():
         if isinstance(measure, Found):
             return measure.evidence
@@ -288,7 +289,7 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
     def named(position: object, conditions: Sequence[Comparison]) -> Iterator[Evidence]:
         for condition in conditions:
             evidence = compared(condition, at_position(measures, position))
-            # The description names the place.
+            # The description names the position.
             yield evidence if position is None else replace(evidence, described=f"{position}: {evidence.described}")
 
     if test.startswith("some "):
@@ -323,7 +324,7 @@ def described(text: str, measures: Mapping[str, Measured]) -> str:
 
 
 def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
-    """A value, or values by place, with their name; empty if nothing was measured."""
+    """Returns a value, or values by position, with their name; empty: nothing was measured."""
     known = [(position, measure) for position, measure in values if finite(measure.values).size]
     if [position for position, _ in known] == [None]:
         return f"{name} {known[0][1].text}"
@@ -331,7 +332,7 @@ def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
 
 
 def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
-    """The ratio, or the difference, of two measures."""
+    """Returns the ratio, or the difference, of two measures."""
     first, other = measures[condition.left], measures[condition.right]
     if not len(finite(first.values)) or not len(finite(other.values)):
         return missing()
@@ -339,5 +340,5 @@ def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
 
 
 def spoken(name: str) -> str:
-    """The name of a measure in words."""
+    """Returns the name of a measure in words."""
     return name.replace("_", " ").replace(".", ", ")

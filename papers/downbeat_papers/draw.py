@@ -1,4 +1,4 @@
-"""Marks of the papers' figures: medians over launches, and timelines of single samples."""
+"""Builds lines of medians over launches, and timelines of single samples, for the papers' figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from downbeat.text import MICROSECONDS
 
 
 def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int) -> Line:
-    """The line of medians over launches, with bars from the smallest to the largest, at each position."""
+    """Returns the line of medians over launches, with bars from the smallest to the largest, at each position."""
     rows = [pd.Series(np.asarray(values, float)) for values in launches]  # empty where no launch has a valid sample
     middle, low, high = ([float(getattr(row, of)()) for row in rows] for of in ("median", "min", "max"))
     return Line(label, x, middle, low, high, color)
@@ -21,25 +21,24 @@ def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int)
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample: stamps of its ranks in us, from the first exit of the synchronizer on, each of shape (ranks,)."""
+    """A sample: times of its ranks after the first exit from the synchronizer, us, shape (ranks,) each."""
 
-    begin: np.ndarray  # into the synchronizer
-    entry: np.ndarray  # out of it and into the operation
-    exit: np.ndarray
+    begin: np.ndarray  # entry into the synchronizer
+    entry: np.ndarray  # exit from the synchronizer and entry into the operation
+    exit: np.ndarray  # exit from the operation
 
     @property
     def spread(self) -> float:
-        """From the first to the last entry."""
+        """Time from the first to the last entry, us."""
         return float(np.ptp(self.entry))
 
     @property
     def mean(self) -> float:
-        """Time in the operation, mean over ranks."""
+        """Time in the operation, mean over ranks, us."""
         return float((self.exit - self.entry).mean())
 
     def panel(self, title: str) -> Panel:
-        """Returns its timeline; the synchronizer is shown for as long as the operation takes."""
-        # When ranks arrived is another question.
+        """Returns the timeline of the sample; the synchronizer is cut to the duration of the operation."""
         length = max(float(self.exit.max()), 1e-3)
         start, ranks = np.maximum(self.begin, -length), np.arange(len(self.entry))
         bars = pd.concat(

@@ -46,7 +46,7 @@ class Evidence:
     series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)
 
     def denied(self) -> Evidence:
-        """The evidence on the opposite claim."""
+        """Returns the evidence on the opposite claim."""
         return replace(self, for_it=self.against, against=self.for_it)
 
 
@@ -70,23 +70,23 @@ class Estimate:
     series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)  # as in `Evidence`
 
     def above(self, border: float) -> Evidence:
-        """The evidence that the parameter is above a border, by one-sided t tests."""
+        """Returns the evidence that the parameter is above a border, by one-sided t tests."""
         at = math.log(border) if self.factor else border
         below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
         described = f"{self}, counts above {border:.3g}{self.unit}"
         return Evidence(above, below, self.launches, described, series=self.series)
 
     def below(self, border: float) -> Evidence:
-        """The evidence that the parameter is below a border, by one-sided t tests."""
+        """Returns the evidence that the parameter is below a border, by one-sided t tests."""
         return replace(self.above(border).denied(), described=f"{self}, counts below {border:.3g}{self.unit}")
 
     def within(self, low: float, high: float) -> Evidence:
-        """The evidence that the parameter is between two borders (Schuirmann 1987)."""
+        """Returns the evidence that the parameter is between two borders (Schuirmann 1987)."""
         between = every((self.above(low), self.below(high)))
         return replace(between, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", scope="")
 
     def beyond(self, factor: float) -> Evidence:
-        """The evidence that a factor, or its inverse, is above a border."""
+        """Returns the evidence that a factor, or its inverse, is above a border."""
         return replace(
             self.within(1 / factor, factor).denied(),
             described=f"{self}, counts below {1 / factor:.3g} or above {factor:.3g}",
@@ -100,12 +100,12 @@ class Estimate:
         return f"{self.value(self.mean):.3g}{self.unit} ({CONFIDENCE:.0%} interval {low:.3g} to {high:.3g}{self.unit})"
 
     def value(self, mean: float) -> float:
-        """A mean in the unit of the parameter."""
+        """Returns a mean in the unit of the parameter."""
         return math.exp(mean) if self.factor else mean
 
 
 def tails(distance: float, error: float, freedom: float, launches: int) -> tuple[float, float]:
-    """The one-sided p-values of a mean at some distance from a border.
+    """Returns the one-sided p-values of a mean at some distance from a border.
 
     If launches do not scatter, e.g. below the step of a clock, a t test would be certain of anything. Then each launch
     counts as one toss of a coin (sign test).
@@ -121,7 +121,7 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 
 
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """The mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
+    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
 
     Launches that resemble the one before count as fewer (`error_of_mean`).
     """
@@ -133,7 +133,7 @@ def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
 
 
 def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """The geometric mean of ratios that launches measured, or of other values that are above 0, as times.
+    """Returns the geometric mean of ratios that launches measured, or of other values that are above 0, as times.
 
     The test takes launches to deviate normally; times, errors and ratios do so in their logarithms, if at all.
     """
@@ -143,7 +143,7 @@ def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
 
 
 def difference(first: Estimate, other: Estimate) -> Estimate:
-    """The difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
+    """Returns the difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
     fewest = min(first.launches, other.launches)
     error = math.hypot(first.error, other.error)
     freedom = float(max(1, fewest - 1))
@@ -164,7 +164,7 @@ def halves(values: Floats) -> tuple[Floats, Floats]:
 
 
 def held_out(values: ArrayLike) -> Floats:
-    """The distances from 0 of half of the launches, positive on the side where the other half lies.
+    """Returns the distances from 0 of half of the launches, positive on the side where the other half lies.
 
     The mean of absolute values is above 0 even if nothing but noise moves them. These are as often above as below,
     unless launches agree on a direction. `values` have shape (launches, places), NaN where a launch lacks a value; of a
@@ -178,13 +178,13 @@ def held_out(values: ArrayLike) -> Floats:
 
 
 def finite(values: ArrayLike) -> Floats:
-    """The values that are numbers."""
+    """Returns the values that are numbers."""
     array: Floats = np.asarray(values, dtype=float).ravel()
     return array[np.isfinite(array)]
 
 
 def half(effect: float) -> float:
-    """The border of a factor that the paper reports: half of it, on a logarithmic scale."""
+    """Returns the border of a factor that the paper reports: half of it, on a logarithmic scale."""
     return math.sqrt(effect)
 
 
@@ -221,7 +221,7 @@ def some(conditions: Iterable[Evidence]) -> Evidence:
 
 
 def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:
-    """The evidence that values above 0, one per launch, grow with each number of ranks."""
+    """Returns the evidence that values above 0, one per launch, grow with each number of ranks."""
     launches = [factor_of(by_count[count]) for count in sorted(by_count)]
     if len(launches) < 2:
         return Undecidable("it takes two numbers of ranks with a core each")

@@ -55,10 +55,10 @@ class Kind(Protocol):
     """A kind of figure: its launches, measures and pictures."""
 
     def runs(self, site: Site, /) -> tuple[Run, ...]:
-        """The runs to launch at a site; none if an MPI library that it needs is missing."""
+        """Returns the runs to launch at a site; none if an MPI library that it needs is missing."""
 
     def facts(self, results: Results, /) -> Facts:
-        """The measures that claims compare."""
+        """Returns the measures that claims compare."""
 
     def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
         """Draws the figure of a name; what launches should have, and do not, is a mark without a value."""
@@ -136,7 +136,7 @@ class Figure:
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """The part that a site can show, in words; nothing where a library is missing."""
+        """Returns the part that a site can show, in words; nothing where a library is missing."""
         if not self.runs(site):
             return f"nothing, {site.want(own_data(self).lacks)}"
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
@@ -145,7 +145,7 @@ class Figure:
         return text.format(site=site, worth=worth, seconds=seconds)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        """The runs to launch at a site, of the figure or of the one that has its launches."""
+        """Returns the runs to launch at a site, of the figure or of the one that has its launches."""
         return own_data(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:
@@ -168,7 +168,7 @@ class Figure:
 
 
 def not_drawn(pictures: Iterable[Picture]) -> list[str]:
-    """The series that panels lack, with the title of the panel, each once."""
+    """Returns the series that panels lack, with the title of the panel, each once."""
     lost = [
         f"{series} ({panel.title})" if panel.title not in ("", series) else series
         for picture in pictures
@@ -179,7 +179,7 @@ def not_drawn(pictures: Iterable[Picture]) -> list[str]:
 
 
 def kind_of(name: str) -> Callable[..., Kind]:
-    """A kind by its module and class, as "clocks.Pareto"."""
+    """Returns a kind by its module and class, as "clocks.Pareto"."""
     module, _, kind = name.partition(".")
     made: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), kind)
     return made
@@ -238,7 +238,7 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
 
 
 def table_of(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    """A table of the paper."""
+    """Returns a table of the paper."""
     return Table(title, pd.DataFrame(rows, columns=columns), depth=Depth.PAGE)
 
 
@@ -247,7 +247,7 @@ NOISE = "overhead=200ns,jitter=100ns,tail=1us,tail_share=1e-3,late=2us,late_shar
 
 
 def noisy(platform: str) -> str:
-    """A platform with `NOISE`."""
+    """Returns a platform with `NOISE`."""
     return f"{platform.removesuffix(')')},{NOISE})"
 
 
@@ -270,7 +270,7 @@ def find_figures(names: Sequence[str]) -> list[Figure]:
 
 
 def ranges() -> list[str]:
-    """The first and the last figure of each paper."""
+    """Returns the first and the last figure of each paper."""
     by_paper = [[name for name in FIGURES if name.startswith(paper)] for paper in PAPERS]
     return [f"{names[0]} to {names[-1]}" for names in by_paper]
 
@@ -287,5 +287,5 @@ def check_taken(option: str, protocol: type, figures: Iterable[Figure]) -> None:
 
 
 def own_data(figure: Figure) -> Figure:
-    """The figure whose launches a figure is drawn from."""
+    """Returns the figure whose launches a figure is drawn from."""
     return FIGURES[figure.data] if figure.data else figure

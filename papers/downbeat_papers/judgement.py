@@ -1,4 +1,4 @@
-"""Judges the claims of a figure: all its tests together are wrong in at most 5 %."""
+"""Judges the claims of a figure together: the probability of any wrong verdict is at most 5 %."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from downbeat.text import counted
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import Evidence
 
-LEVEL = 0.05
+LEVEL = 0.05  # probability of any wrong verdict among the claims of a figure
 CONFIRMED, NOT_CONFIRMED, UNDECIDED = "confirmed", "not confirmed", "undecided"
 VERDICTS = {True: CONFIRMED, False: NOT_CONFIRMED, None: UNDECIDED}
 RULE = (
@@ -32,25 +32,25 @@ class Judged:
 
     finding: Finding  # the claim, or a number to compare
     agrees: bool | None  # None: undecided
-    because: str = ""  # in words: p-value, launches and number of claims, or the obstacle
-    p_for: float = math.nan  # that the claim is wrong, corrected; NaN where nothing was tested
-    p_against: float = math.nan  # that it is right
+    because: str = ""  # the reason in words: p-value, launches and number of claims, or the obstacle
+    p_for: float = math.nan  # corrected p-value of the hypothesis that the claim is wrong; NaN: not tested
+    p_against: float = math.nan  # corrected p-value of the hypothesis that the claim is right; NaN: not tested
 
     @property
     def verdict(self) -> str:
-        """Its verdict; empty of a number to compare."""
+        """The verdict in words; empty: a number to compare."""
         return VERDICTS[self.agrees] if self.finding.is_claim else ""
 
     @property
     def reason(self) -> str:
-        """The reason in few words, which several claims may share; empty of a decided one."""
+        """The reason in few words, which several claims may share; empty: the claim is decided."""
         if self.agrees is not None:
             return ""
         return self.because if math.isnan(self.p_for) else "the launches do not decide"
 
     @property
     def tested(self) -> str:
-        """The estimate, its interval and its border; empty where nothing was tested."""
+        """The estimate, its interval and its border; empty: not tested."""
         evidence = self.finding.evidence
         if not isinstance(evidence, Evidence):
             return ""
@@ -65,7 +65,7 @@ def judge(findings: Sequence[Finding], obstacle: str = "") -> list[Judged]:
     so is the probability that any right claim is called not confirmed.
 
     Args:
-        findings: of the figure.
+        findings: findings of the figure.
         obstacle: the reason why none of the claims can be decided; empty: they can.
     """
     tested = [finding.evidence for finding in findings if isinstance(finding.evidence, Evidence)]
@@ -93,7 +93,7 @@ def described(finding: Finding, evidence: Evidence, for_it: float, against: floa
     among = f", corrected for {count} claims" if count > 1 else ""
     stands = f"{evidence.launches} launches{among}"
     kinds = "".join(f"; {line}" for line in lines_on_kinds(evidence))
-    # Launches of another kind may bear a claim out, or refute it.
+    # Slow launches that were not seen may confirm or refute the claim.
     missed = f"{kinds}; {unseen_text(evidence.launches)}"
     if for_it <= LEVEL:
         return Judged(finding, True, f"p = {for_it:.2g}, {stands}{missed}", for_it, against)
@@ -110,7 +110,7 @@ def lines_on_kinds(evidence: Evidence) -> list[str]:
         launches = tuple(range(1, values.size + 1))
         if np.all(values > 0):
             lines += kind_lines([Series("", "", launches, values)])
-        elif np.ptp(values) > 0:  # of values around 0 no ratio says which are slow
+        elif np.ptp(values) > 0:  # values around 0 have no ratios, so only their correlation is tested
             deviations = (values - values.mean()) / np.ptp(values)
             lines += resemblance_lines([Series("", "", launches, np.exp(deviations))])
     return lines

@@ -11,17 +11,17 @@ from downbeat_papers.site import Site
 
 
 def estimated_seconds(figure: Figure, site: Site) -> float:
-    """The time of the launches of a figure, its own or those that it shares."""
+    """Returns the time of the launches of a figure, its own or those that it shares."""
     return sum(run.seconds * run.launches(site) for run in figure.runs(site))
 
 
 def duration(seconds: float) -> str:
-    """A duration in words."""
+    """Returns a duration in words."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | str]) -> View:
-    """The list as a view; figures without a site have the reason."""
+    """Returns the list as a view; figures without a site have the reason."""
     blocks: list[Block] = []
     records: list[dict[str, object]] = []
     seconds: dict[str, float] = {}  # of the launches, which figures share

@@ -24,7 +24,7 @@ SEED = 1  # of the order of cells and of random numbers in downbeat-bench, the s
 
 
 def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
-    """The experiment that a run is."""
+    """Returns the experiment that a run is."""
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
@@ -39,7 +39,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
 
 
 def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:
-    """The number of launches that a run still lacks, in the directory of its figure.
+    """Returns the number of launches that a run still lacks, in the directory of its figure.
 
     Raises:
         UsageError: the launches there are of something else.

@@ -1,4 +1,4 @@
-"""The results of a figure's launches, as frames and datasets."""
+"""Reads the results of a figure's launches as frames and datasets."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ METRICS = (
     "imbalance_worst",
 )
 
-# Verdicts of samples that all ranks began in time; what ended after its window counts where windows reject it.
+# Verdicts of samples that all ranks began in time, also of samples that ended after their window.
 IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
 
-LATENCY = "mean_of_means"  # its t_avg (section 2): mean over ranks of each rank's mean over calls, as OSU reports it
-MEDIAN = "latency_avg_median"  # beside it: median over calls of the mean over ranks, which no single call moves
+LATENCY = "mean_of_means"  # t_avg (section 2): mean over ranks of each rank's mean over calls, as in OSU
+MEDIAN = "latency_avg_median"  # median over calls of the mean over ranks, robust against single long calls
 
-SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"  # most of them
+SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"  # obstacle of claims on 2 ranks
 
 
 class NoSamplesError(DownbeatError):
@@ -51,7 +51,7 @@ class SeriesError(DownbeatError):
 
 
 class LaunchCells(Wide):
-    """One row per launch and cell that has valid samples; `source` has all columns of `summarize_cells`."""
+    """A row per launch and cell with valid samples; `source` has all columns of `summarize_cells`."""
 
     label: Texts = column("run", missing="")
     library: Texts = column("MPI library, by its name in the plan", missing="")
@@ -60,7 +60,7 @@ class LaunchCells(Wide):
     operation: Texts = column("operation, with its parameters", missing="")
     size: Ints = column("message size", "B", missing=0)
     algorithm: Texts = column("algorithm of the operation", missing="")
-    synchronizer: Texts = column("what puts processes at the start", missing="")
+    synchronizer: Texts = column("synchronizer before each sample", missing="")
     barrier_algorithm: Texts = column("algorithm of MPI_Barrier", missing="")
     pattern: Texts = column("arrival pattern", missing="")
     largest_delay: Floats = column("largest planned delay of the pattern", "s", missing=np.nan)
@@ -70,11 +70,11 @@ class LaunchCells(Wide):
         return column in self.source
 
     def values(self, column: str) -> Floats:
-        """A statistic of each cell, as "latency_max_median", in s."""
+        """Returns a statistic of each cell, e.g. "latency_max_median", in s."""
         return self.source[column].to_numpy(dtype=float)
 
     def where(self, fields: Mapping[str, object]) -> Self:
-        """The cells whose fields have a value, or one of a list of values."""
+        """Returns the cells whose fields have a value, or one of a list of values."""
         chosen = np.ones(len(self), bool)
         for name, value in fields.items():
             chosen &= self.source[name].isin(value if isinstance(value, list) else [value]).to_numpy(dtype=bool)
@@ -83,7 +83,7 @@ class LaunchCells(Wide):
 
 @dataclass(frozen=True)
 class Results:
-    """The launches of a figure that are complete."""
+    """The complete launches of a figure."""
 
     figure: str
     site: Site
@@ -91,22 +91,22 @@ class Results:
     launches: Mapping[str, tuple[Launch, ...]]  # by label of the run
 
     def run(self, label: str) -> Run:
-        """The run with a label."""
+        """Returns the run with a label."""
         return next(run for run in self.runs if run.label == label)
 
     def crowding(self, ranks: int) -> str:
-        """Says why times of so many ranks decide nothing; empty if each has a core."""
+        """Returns the reason why times of crowded ranks do not decide claims; empty: each rank has a core."""
         if not self.site.crowded(ranks):
             return ""
         return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
 
     def lacking(self) -> dict[str, int]:
-        """The labels of the runs that lack launches, with how many."""
+        """Returns the labels of the runs that lack launches, with the number of missing launches."""
         lacks = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
         return {label: count for label, count in lacks.items() if count > 0}
 
     def have(self) -> list[str]:
-        """The labels of the runs that have launches, in order."""
+        """Returns the labels of the runs that have launches, in order."""
         return [run.label for run in self.runs if self.launches.get(run.label)]
 
     @cached_property
@@ -141,11 +141,11 @@ class Results:
         return {label: statuses.count(3) for label, statuses in few.items() if 3 in statuses}
 
     def datasets(self, label: str) -> list[xr.Dataset]:
-        """The files of a run as they are."""
+        """Returns the files of a run as they are."""
         return [open_launch(launch.path) for launch in self.launches[label]]
 
     def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
-        """The samples of a run that began in time, launch by launch, in the order of measurement."""
+        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
         kept = []
         for launch in self.launches[label]:
             data = sample_metrics(launch.path, metrics)
@@ -161,14 +161,14 @@ def clocks_seen(data: xr.Dataset) -> str:
 
 
 def nodes_seen(data: xr.Dataset) -> int:
-    """The number of nodes of a launch."""
+    """Returns the number of nodes of a launch."""
     if "host" in data:
         return len(set(data["host"].to_numpy().tolist()))
     return len(str(data.attrs["hosts"]).split(";"))
 
 
 def launch_values(cells: LaunchCells, column: str, **where: object) -> pd.Series:
-    """A column of the cell that each launch has of a kind, by number of the launch.
+    """Returns a column of the cell that each launch has of a kind, by number of the launch.
 
     Args:
         cells: those of `Results.launch_cells`.

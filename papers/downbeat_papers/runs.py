@@ -1,8 +1,8 @@
-"""How runs of downbeat-bench are put together, the same for all papers.
+"""Builds the runs of downbeat-bench that figures of papers need.
 
-On one machine all ranks share a clock, and nothing drifts. For figures about clocks the validation clock
-(docs/clock-experiments.md) gives each rank its own, within +-8 ppm like real oscillators, with known true error. Nodes
-of a cluster have clocks of their own, which are compared as they are.
+On a single machine all ranks share a clock, and nothing drifts. For figures about clocks the validation clock
+(docs/clock-experiments.md) simulates a clock for each rank, within +-8 ppm like real oscillators, with known true
+error. Nodes of a cluster have separate clocks, which are used unchanged. Ranks are crowded if they share cores.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from downbeat.run.durations import sample_seconds
 
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 
-CROWDED_SAMPLE_SECONDS = 1.5e-3  # only the estimated duration rests on it
-CROWDED_REPETITIONS = 30  # repetition does not make times of ranks that take turns on a core more exact
-WARMUP = "3"
-QUICK_ATTEMPTS = "100"  # so that a few samples are valid
-MOST_ATTEMPTS = "5"  # per sample; a figure from fewer samples is better than one that a busy machine never ends
+CROWDED_SAMPLE_SECONDS = 1.5e-3  # duration of a sample of crowded ranks; only for the estimated duration of a run
+CROWDED_REPETITIONS = 30  # samples of crowded ranks; more do not make their times more precise
+WARMUP = "3"  # warm-up calls before each block
+QUICK_ATTEMPTS = "100"  # attempts per sample in quick runs, so that at least a few samples are valid
+MAX_ATTEMPTS = "5"  # attempts per sample; limits the duration on a busy machine, at the cost of fewer samples
 
 # 20 ppm, the default of max_skew, allow for skews of 8 ppm on either side and wander; 12 ppm between ranks 0 and 1.
 CLOCKS = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"
-EXCHANGES = 20  # of a rank in a synchronization without a fit
-CHECK_EXCHANGES = 10
-CHECK_SECONDS = 1e-3  # to measure the clock offset of one rank
-# Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
+EXCHANGES = 20  # message exchanges of a rank in a synchronization without a fit
+CHECK_EXCHANGES = 10  # message exchanges that measure the clock offset of a rank
+CHECK_SECONDS = 1e-3  # time to measure the clock offset of a rank
+# By default, one rank of a node synchronizes for all ranks of the node. In the papers every process does.
 EACH = {"DOWNBEAT_SHARE": "never"}
-# Where exchanges are exact (Site), fewer do.
+# Scheme with fewer exchanges, for sites with exact exchanges (see Site).
 FEW_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One configuration of a figure, launched several times."""
+    """A configuration of a figure, which is launched several times."""
 
-    label: str  # names its directory, its cells in frames, and the run in drawings; unique within the figure
-    library: str  # MPI library, by its name in `downbeat.run.libraries`
-    ranks: int  # of each launch
-    operations: tuple[str, ...]  # of downbeat-bench, or the one word that begins another experiment, as "skew"
-    options: Mapping[str, str]  # of downbeat-bench, as in `Measurement`
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, as DOWNBEAT_VALIDATION
-    seconds: float = 1.0  # of a launch, roughly
-    most_launches: int = 0  # more are not worth their time; 0: as many as are asked for
-    ranks_per_node: int = 0  # the most that a node gets; 0: as many as the site says
+    label: str  # name of the run's directory, in frames and in drawings; unique within the figure
+    library: str  # name of the MPI library in `downbeat.run.libraries`
+    ranks: int  # ranks of each launch
+    operations: tuple[str, ...]  # operations of downbeat-bench, or the name of another experiment, e.g. "skew"
+    options: Mapping[str, str]  # options of downbeat-bench, as in `Measurement`
+    variables: Mapping[str, str] = field(default_factory=dict)  # environment variables, e.g. DOWNBEAT_VALIDATION
+    seconds: float = 1.0  # estimated duration of a launch
+    most_launches: int = 0  # maximum number of launches; 0: no maximum
+    ranks_per_node: int = 0  # maximum number of ranks of a node; 0: the maximum of the site
 
     def launches(self, site: Site) -> int:
-        """The number of launches at a site."""
+        """Returns the number of launches at a site."""
         return min(site.launches, self.most_launches or site.launches)
 
     def per_node(self, site: Site) -> int:
-        """The most ranks that a node gets at a site; 0: as the launcher does it."""
+        """Returns the maximum number of ranks of a node at a site; 0: the launcher decides."""
         return (self.ranks_per_node or site.ranks_per_node) if site.placed else 0
 
     def crowded(self, site: Site) -> bool:
-        """Whether its ranks share cores."""
+        """Returns true if the ranks share cores."""
         return site.crowded(self.ranks, self.per_node(site))
 
 
@@ -74,7 +74,7 @@ def operation_run(
     more_seconds: float = 0.0,
     ranks_per_node: int = 0,
 ) -> Run:
-    """A run that measures operations, `usual` samples per cell where each rank has a core.
+    """Returns a run that measures operations, `usual` samples per cell where each rank has a core.
 
     For the estimated duration there are `factors` cells for each operation and synchronizer, and `more_seconds`.
     """
@@ -84,7 +84,7 @@ def operation_run(
         "sync": sync,
         "repetitions": str(repetitions),
         "warmup": WARMUP,
-        "max-attempts": QUICK_ATTEMPTS if site.quick else MOST_ATTEMPTS,
+        "max-attempts": QUICK_ATTEMPTS if site.quick else MAX_ATTEMPTS,
         "seed": "1",
         **({"tolerance": CROWDED_TOLERANCE} if crowded else {}),
         **(options or {}),
@@ -113,7 +113,7 @@ def declared_runs(
     options: Mapping[str, str] | None = None,
     **measured: Any,  # noqa: ANN401
 ) -> tuple[Run, ...]:
-    """The runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
+    """Returns the runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
 
     The label may have {library} and {ranks} in braces; `ranks` are attributes of the site, `libraries` as of
     `Site.libraries`. Options may have {site} and {last}, the last rank, in braces; those that are empty at the site are
@@ -138,7 +138,7 @@ def declared_runs(
 
 
 def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
-    """The variables that make clocks, as the validation clock takes them; none where nodes have their own."""
+    """Returns the variables that make clocks, as the validation clock takes them; none where nodes have their own."""
     return {"DOWNBEAT_VALIDATION": clocks} if site.made_clocks else {}
 
 
@@ -153,7 +153,7 @@ def clock_run(
     clocks: str = CLOCKS,
     each: bool = False,
 ) -> Run:
-    """A run that synchronizes clocks by each of some schemes, on as many nodes as there are.
+    """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
 
     Clocks are made as the validation clock takes them, if any are; with `each` every process synchronizes by itself.
     Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.

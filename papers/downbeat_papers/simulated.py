@@ -111,7 +111,7 @@ class SimulatedSite(Site):
         return super().repetitions(min(usual, SIMULATED_REPETITIONS))
 
     def platform_for(self, per_node: int) -> str:
-        """The platform with so many ranks per node; 0: as it is."""
+        """Returns the platform with so many ranks per node; 0: as it is."""
         platform = parse_platform(self.platform)
         values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
         return str(Platform(platform.topology, values))
@@ -123,7 +123,7 @@ def platforms(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def model_line(platform: str) -> str:
-    """The sentence that numbers are those of a model."""
+    """Returns the sentence that numbers are those of a model."""
     (line,) = model_lines([platform])
     return line
 
@@ -136,7 +136,7 @@ def simulated_site(
     quick: bool = False,
     sample: int = SAMPLE,
 ) -> SimulatedSite:
-    """The cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
+    """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
         UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator; a
@@ -179,7 +179,7 @@ def simulated_site(
 def site_finder(
     simulate: bool, named: bool, of_machine: bool, machine: Callable[[], Site], cluster: Callable[[Figure], Site]
 ) -> Callable[[Figure], Site | str]:
-    """A function that finds the site of a figure, or says why it has none.
+    """Returns a function that finds the site of a figure, or says why it has none.
 
     Args:
         simulate: whether figures are simulated.

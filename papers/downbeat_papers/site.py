@@ -98,16 +98,16 @@ class Site:
         return {"MPI library": library}
 
     def command(self, library: str, ranks: int, per_node: int, words: Sequence[str]) -> str:
-        """The command that starts a run; `words`: arguments of downbeat-bench."""
+        """Returns the command that starts a run; `words`: arguments of downbeat-bench."""
         launcher = with_numbers(self.launcher_of(library) or f"mpirun -n {RANKS}", ranks, per_node)
         return f"{launcher} downbeat-bench {shlex.join(words)}"
 
     def library(self, name: str, per_node: int) -> Library:
-        """An MPI library, and how it starts programs here."""
+        """Returns an MPI library, and how it starts programs here."""
         return Library(name, self.benches[name], self.launcher_of(name), ranks_per_node=per_node)
 
     def choices(self, collective: str, algorithms: list[str]) -> list[str]:  # noqa: ARG002
-        """The algorithms of Open MPI that can be chosen, of some."""
+        """Returns the algorithms of Open MPI that can be chosen, of some."""
         return algorithms
 
     def launch_seconds(
@@ -123,7 +123,7 @@ class Site:
 
     @property
     def one_machine(self) -> bool:
-        """Whether all ranks are on this machine, and read its one clock."""
+        """True if all ranks are on this machine, and read its one clock."""
         return self.nodes == 1
 
     @property
@@ -145,7 +145,7 @@ class Site:
         return self.counts[-1]
 
     def crowded(self, ranks: int, per_node: int = 0) -> bool:
-        """Whether so many ranks share cores; `per_node` where a run has its own."""
+        """Returns true if so many ranks share cores; `per_node` where a run has its own."""
         return Job("", self.nodes, self.cores).crowded(ranks, per_node or self.ranks_per_node)
 
     @property
@@ -165,11 +165,11 @@ class Site:
 
     @property
     def placed(self) -> bool:
-        """Whether a run can say how many ranks each of several nodes gets."""
+        """True if a run can say how many ranks each of several nodes gets."""
         return self.nodes > 1 and self.ranks_per_node > 0
 
     def spread(self, ranks: int) -> int:
-        """The most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
+        """Returns the most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
         return math.ceil(ranks / self.nodes) if self.placed else 0
 
     def sampled(self, numbers: Sequence[int]) -> list[int]:
@@ -177,7 +177,7 @@ class Site:
         return evenly(numbers, self.sample)
 
     def launcher_of(self, library: str) -> str:
-        """The command that starts programs of a library; empty: that which it has itself."""
+        """Returns the command that starts programs of a library; empty: that which it has itself."""
         return self.launcher or job_launcher(self.benches[library], self.placed)
 
     @property
@@ -232,11 +232,11 @@ class Site:
         return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
 
     def first_of(self, libraries: Sequence[str]) -> str | None:
-        """The first of some libraries that there is."""
+        """Returns the first of some libraries that there is."""
         return next((name for name in libraries if name in self.benches), None)
 
     def main(self) -> str:
-        """The library of figures that do not compare libraries."""
+        """Returns the library of figures that do not compare libraries."""
         return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
 
     def libraries(self, which: str) -> list[str]:
@@ -262,7 +262,7 @@ class Site:
         return f"bcast={self.linear}" if self.main() in OPEN_MPI else ""
 
     def repetitions(self, usual: int) -> int:
-        """The number of samples."""
+        """Returns the number of samples."""
         return min(usual, 5) if self.quick else usual
 
     def worth(self, ranks: int) -> str:
@@ -277,7 +277,7 @@ class Site:
 
 @functools.cache
 def job_launcher(bench: str, placed: bool) -> str:
-    """The Slurm launcher of a job; empty outside of one, or if Slurm cannot start the program."""
+    """Returns the Slurm launcher of a job; empty outside of one, or if Slurm cannot start the program."""
     owner = library_of(bench)
     return srun_launcher(owner[1], placed) if owner else ""
 
@@ -292,7 +292,7 @@ def site_at_hand(
     clocks: str = "",
     sample: int = SAMPLE,
 ) -> Site:
-    """The machine or the job at hand; empty arguments take its defaults.
+    """Returns the machine or the job at hand; empty arguments take its defaults.
 
     Raises:
         UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
@@ -327,7 +327,7 @@ def site_at_hand(
 
 
 def usual_counts(job: Job, room: int) -> list[int]:
-    """The default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
+    """Returns the default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
     most = room or job.ranks or job.nodes * job.cpus
     if not most:
         raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")
@@ -338,7 +338,7 @@ def usual_counts(job: Job, room: int) -> list[int]:
 
 
 def benches_of(libraries: Sequence[str]) -> dict[str, str]:
-    """The downbeat-bench of each library that may be used; of all that are built if none is named."""
+    """Returns the downbeat-bench of each library that may be used; of all that are built if none is named."""
     for name in libraries:
         if name not in LIBRARIES:
             raise UsageError(f"--mpi {name}: unknown; valid are {', '.join(LIBRARIES)}")

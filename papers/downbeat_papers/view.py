@@ -43,7 +43,7 @@ def figure_view(figure: Figure, results: Results) -> View:
 
 
 def failed_view(figure: Figure, site: Site, error: Exception) -> View:
-    """A figure that failed, so that the others are not lost with it."""
+    """Returns a figure that failed, so that the others are not lost with it."""
     raised = traceback.extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {message} ({Path(raised.filename).name}:{raised.lineno})"
@@ -51,7 +51,7 @@ def failed_view(figure: Figure, site: Site, error: Exception) -> View:
 
 
 def conditions(results: Results) -> list[Fact]:
-    """The conditions of the launches that limit what they show."""
+    """Returns the conditions of the launches that limit what they show."""
     site, have = results.site, [results.run(label) for label in results.have()]
     facts: list[Fact] = []
     for label, failed in results.lacking().items():
@@ -71,7 +71,7 @@ def conditions(results: Results) -> list[Fact]:
 
 
 def undecidable(results: Results) -> str:
-    """The reason why no claim can be decided; empty if claims can."""
+    """Returns the reason why no claim can be decided; empty if claims can."""
     if results.site.quick:
         return "--quick takes too few repetitions"
     return "all ranks wait for cores" if all(run.crowded(results.site) for run in results.runs) else ""
@@ -85,7 +85,7 @@ def laid_out(
     pictures: Sequence[Picture] = (),
     results: Results | None = None,
 ) -> View:
-    """A figure as a view, as far as it could be drawn and judged."""
+    """Returns a figure as a view, as far as it could be drawn and judged."""
     counts, rows = counts_of(judged), [row_of(each) for each in judged]
     configured = figure.kind.configured(site) if isinstance(figure.kind, Configured) else ""
     setup = f"The paper measured: {figure.setup}"
@@ -124,13 +124,13 @@ def laid_out(
 
 
 def counts_of(judged: Iterable[Judged]) -> words.ClaimCounts:
-    """The number of claims with each verdict."""
+    """Returns the number of claims with each verdict."""
     counts = Counter(each.verdict for each in judged)
     return words.ClaimCounts(counts[CONFIRMED], counts[NOT_CONFIRMED], counts[UNDECIDED])
 
 
 def verdict_lines(judged: Iterable[Judged]) -> list[Line]:
-    """The claims that are confirmed, those that are not, and those that are undecided, by reason."""
+    """Returns the claims that are confirmed, those that are not, and those that are undecided, by reason."""
     claims: dict[tuple[str, str], list[str]] = {}
     for each in judged:
         claims.setdefault((each.verdict, each.reason), []).append(each.finding.claim)
@@ -143,7 +143,7 @@ def verdict_lines(judged: Iterable[Judged]) -> list[Line]:
 
 
 def row_of(judged: Judged) -> dict[str, object]:
-    """A claim, or a number to compare, with all its numbers."""
+    """Returns a claim, or a number to compare, with all its numbers."""
     finding, evidence = judged.finding, judged.finding.evidence
     return {
         **{name: getattr(finding, name) for name in ("claim", "paper", "here")},
@@ -153,14 +153,14 @@ def row_of(judged: Judged) -> dict[str, object]:
 
 
 def tested_text(judged: Judged) -> str:
-    """The test of a claim, and the reason of its verdict."""
+    """Returns the test of a claim, and the reason of its verdict."""
     because = f": {judged.because}" if judged.because else ""
     tested = f"Tested: {judged.tested}\n" if judged.tested else ""
     return f"{tested}{judged.verdict.capitalize()}{because}."
 
 
 def command(run: Run, site: Site) -> str:
-    """The command of a run."""
+    """Returns the command of a run."""
     arguments = [*run.operations]
     for name, value in run.options.items():
         arguments += [f"--{name}", value] if value else [f"--{name}"]
@@ -169,7 +169,7 @@ def command(run: Run, site: Site) -> str:
 
 
 def run_row(run: Run, results: Results) -> dict[str, object]:
-    """A row about a run: on how many nodes, and with whose clocks, according to its first launch."""
+    """Returns a row about a run: on how many nodes, and with whose clocks, according to its first launch."""
     where = results.site.where(run.library, run.ranks, run.per_node(results.site))
     first = results.datasets(run.label)[0] if run.label in results.have() else None
     seen = {"nodes": "" if first is None else nodes_seen(first), "clocks": "" if first is None else clocks_seen(first)}
@@ -177,7 +177,7 @@ def run_row(run: Run, results: Results) -> dict[str, object]:
 
 
 def report_view(figures: Sequence[Figure], views: Sequence[View], site: Site) -> View:
-    """The view of several figures, or of a single one; each may have a site of its own."""
+    """Returns the view of several figures, or of a single one; each may have a site of its own."""
     single = len(views) == 1
     title = figures[0].reference if single else f"{len(views)} figures of the papers"
     measured, clocks = site.described(f"up to {site.launches} launches of each configuration")

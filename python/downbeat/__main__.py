@@ -1,15 +1,15 @@
-"""The command `downbeat`, before it is loaded: what a Ctrl-C does."""
+"""Starts the command `downbeat`, and handles Ctrl-C before the command is loaded and after it has ended."""
 
 from __future__ import annotations
 
 import signal
 import sys
 
-AGAIN_SECONDS = 0.01
+AGAIN_SECONDS = 0.01  # delay of a repeated interrupt
 
 
 def repeat_interrupt(lost: sys.UnraisableHookArgs) -> None:
-    """Raises KeyboardInterrupt again a little later: one that fell into a destructor has ended nothing."""
+    """Raises KeyboardInterrupt again a little later, because Python ignores exceptions in destructors."""
     if lost.exc_type is KeyboardInterrupt:
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
@@ -18,7 +18,7 @@ def repeat_interrupt(lost: sys.UnraisableHookArgs) -> None:
 
 
 def main() -> None:
-    """Loads the command and runs it. A Ctrl-C that comes before ends the process, without a traceback."""
+    """Loads and runs the command. A Ctrl-C during loading ends the process without a traceback."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -29,10 +29,10 @@ def main() -> None:
     streams.open_closed()
     try:
         cli.main()
-    except KeyboardInterrupt:  # before typer heeds it, or a second one
+    except KeyboardInterrupt:  # before typer handles it, or a second Ctrl-C
         sys.exit(130)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left that it could end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command has ended
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command `downbeat`: its subcommands, and how errors end it."""
+"""Defines the command `downbeat`: registers its subcommands, and turns errors into a line and an exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.streams import shown
 from downbeat.text import one_line
 
-# click's UsageError, which typer has under several names.
+# click's UsageError; typer exports only subclasses.
 PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases__)
 
 NAME = "downbeat"
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def usage_error(error: typer.BadParameter) -> str:
-    """The line for an error of the command line parser."""
+    """Returns the line for an error of the command line parser."""
     # Without a context, an option lacks its argument.
     context = error.ctx
     path = context.command_path if context else " ".join([NAME, *sys.argv[1:2]])

@@ -1,4 +1,4 @@
-"""Errors: one line each, with the mistake and the remedy."""
+"""Defines the errors of Downbeat; the text of an error is one line with the mistake and the remedy."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 class DownbeatError(Exception):
-    """A file, a program or the system failed. Exit status 1."""
+    """A failure of a file, a program or the system. Exit status 1."""
 
     status = 1
 
 
 class UsageError(DownbeatError):
-    """A request is not valid: an unknown name, a bad value. Exit status 2."""
+    """An invalid request: an unknown name, a bad value. Exit status 2."""
 
     status = 2
 

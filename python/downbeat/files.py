@@ -1,4 +1,4 @@
-"""Files: atomic writing, checksums, and locks of directories."""
+"""Writes files atomically, with checksums, and locks directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from downbeat.errors import DownbeatError, UsageError, reading
 
-# At the end of a .nc file: the checksum of all preceding bytes.
+# The seal at the end of a .nc file: the checksum of all preceding bytes.
 SEAL = re.compile(rb"DOWNBEAT-CRC32:([0-9a-f]{8})\n")
 SEAL_BYTES = 24
 READ_BYTES = 1 << 20
@@ -67,18 +67,18 @@ def check_sealed(path: Path, size: int, changed: int) -> None:
 
 
 def checksum_of(content: Mapping[str, object]) -> str:
-    """The checksum of an object of JSON, independent of the order of fields and of white space."""
+    """Returns the checksum of an object of JSON, independent of the order of fields and of white space."""
     return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
 
 
 def with_checksum(content: Mapping[str, object]) -> dict[str, object]:
-    """An object of JSON with its checksum."""
+    """Returns an object of JSON with its checksum."""
     as_read: dict[str, object] = json.loads(json.dumps(content))  # as read back: keys are texts, tuples are lists
     return as_read | {FIELD: checksum_of(as_read)}
 
 
 def without_checksum(content: Mapping[str, object]) -> dict[str, object]:
-    """An object of JSON without its checksum, after a check; an object without checksum is accepted.
+    """Returns an object of JSON without its checksum, after a check; an object without checksum is accepted.
 
     Raises:
         DamageError: the content does not match the checksum.
@@ -167,7 +167,7 @@ def open_device(path: str, _flags: int) -> int:
 
 
 def target_of(path: Path) -> Path:
-    """The path of the file to write: the target if the path is the user's own link.
+    """Returns the path of the file to write: the target if the path is the user's own link.
 
     Raises:
         UsageError: the path is a link of another user.
@@ -187,7 +187,7 @@ def refuse_link_of_another(path: Path) -> None:
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Whether a path of a command line means standard output."""
+    """Returns true if a path of a command line means standard output."""
     return path in (Path("-"), Path("/dev/stdout"))
 
 
@@ -195,7 +195,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 begins like one of
 
 
 def read_own_text(path: Path) -> str:
-    """The text of a file written by a user, in UTF-8, without byte order mark.
+    """Returns the text of a file written by a user, in UTF-8, without byte order mark.
 
     Raises:
         OSError, UnicodeDecodeError: the file cannot be read.
@@ -208,7 +208,7 @@ def read_own_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file, without its checksum.
+    """Returns the object in a JSON file, without its checksum.
 
     Raises:
         UsageError: the file is damaged.
@@ -305,7 +305,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
 
 
 def in_use(directory: Path) -> bool:
-    """Whether another process holds the lock (`locked`) of a directory; does not write."""
+    """Returns true if another process holds the lock (`locked`) of a directory; does not write."""
     if (directory / HOLDER).exists():
         return True
     try:

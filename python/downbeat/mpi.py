@@ -122,7 +122,7 @@ HANDLE: Any = ctypes.c_int if MPI._sizeof(MPI.Comm) == ctypes.sizeof(ctypes.c_in
 
 
 def function(name: str, *arguments: Any, waits: bool = False) -> Callable[..., int]:  # noqa: ANN401
-    """A function of the library that returns an MPI error code.
+    """Returns a function of the library that returns an MPI error code.
 
     Args:
         name: name in C.
@@ -142,7 +142,7 @@ def function(name: str, *arguments: Any, waits: bool = False) -> Callable[..., i
 
 
 def handle(comm: MPI.Comm) -> Any:  # noqa: ANN401
-    """A communicator as an argument for functions of the library.
+    """Returns a communicator as an argument for functions of the library.
 
     Raises:
         TypeError: the object is no communicator of mpi4py.
@@ -195,7 +195,7 @@ _stats = function("MPIX_Harmonize_get_stats", HANDLE, ctypes.POINTER(CStats))
 
 
 def read_number(call: Callable[..., int], comm: MPI.Comm) -> float:
-    """The number that a function of the library returns through a pointer."""
+    """Returns the number that a function of the library returns through a pointer."""
     number = DOUBLE()
     check(call(handle(comm), number))
     return number.value
@@ -232,24 +232,24 @@ def harmonize_delayed(comm: MPI.Comm, delay: float) -> bool:
 
 
 def deadline(comm: MPI.Comm) -> float:
-    """The common deadline of the last start, s on the global clock; the same on all processes."""
+    """Returns the common deadline of the last start, s on the global clock; the same on all processes."""
     return read_number(_deadline, comm)
 
 
 def verdict(comm: MPI.Comm) -> bool | None:
-    """Whether every process's flag was True in the start before the last; None without such a start."""
+    """Returns true if every process's flag was True in the start before the last; None without such a start."""
     flag = ctypes.c_int()
     check(_verdict(handle(comm), flag))
     return None if flag.value == MPI.UNDEFINED else flag.value != 0
 
 
 def lateness(comm: MPI.Comm) -> float:
-    """The lateness of the last process to leave in the start before the last, s; the same on all processes."""
+    """Returns the lateness of the last process to leave in the start before the last, s; the same on all processes."""
     return read_number(_lateness, comm)
 
 
 def time(comm: MPI.Comm) -> float:
-    """The current time of comm's global clock, s since comm was prepared."""
+    """Returns the current time of comm's global clock, s since comm was prepared."""
     return read_number(_time, comm)
 
 
@@ -269,12 +269,12 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
 
 def error_bound(comm: MPI.Comm) -> float:
-    """The largest possible difference of this process's global clock to process 0's now, s; 0 on process 0."""
+    """Returns the largest possible difference of this process's global clock to process 0's now, s; 0 on process 0."""
     return read_number(_error_bound, comm)
 
 
 def expected_error(comm: MPI.Comm) -> float:
-    """The standard deviation of the difference of this process's global clock to process 0's now, s."""
+    """Returns the standard deviation of the difference of this process's global clock to process 0's now, s."""
     return read_number(_expected_error, comm)
 
 
@@ -284,12 +284,12 @@ def sync(comm: MPI.Comm) -> None:
 
 
 def true_error(comm: MPI.Comm) -> float:
-    """The true error of this process's global clock, s; known only with the validation clock. Collective."""
+    """Returns the true error of this process's global clock, s; known only with the validation clock. Collective."""
     return read_number(_true_error, comm)
 
 
 def stats(comm: MPI.Comm) -> Stats:
-    """The statistics of a communicator since it was prepared."""
+    """Returns the statistics of a communicator since it was prepared."""
     c_stats = CStats()
     check(_stats(handle(comm), c_stats))
     values = {name: getattr(c_stats, name) for name in Stats._fields}

@@ -1,4 +1,4 @@
-"""Standard output and standard error: control codes are made visible, and lost output is an error."""
+"""Wraps standard output and standard error: makes control codes visible, and reports lost output as an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TextIO, cast
 from downbeat.errors import DownbeatError
 from downbeat.text import printable
 
-EXIT_NO_READER = 1  # as Python's own tools
+EXIT_NO_READER = 1  # exit status if the reader of a pipe has gone, like Python's tools
 
 
 class Shown:

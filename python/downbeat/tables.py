@@ -1,4 +1,4 @@
-"""The base of record types: columns of one length, each declared once with its type, unit and meaning."""
+"""Defines Table, the base of record types: arrays of equal length, each declared once with type, unit and meaning."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class Table:
         return len(getattr(self, self.columns()[0].name))
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
-        """The rows selected by a slice, an array of indices or an array of flags."""
+        """Returns the rows selected by a slice, an array of indices or an array of flags."""
         return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
 
     @classmethod
     @functools.cache
     def columns(cls) -> tuple[Column, ...]:
-        """The declared columns, in their order."""
+        """Returns the declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
         return tuple(
             Column(each.name, *(each.metadata[what] for what in ("meaning", "unit", "dtype")))
@@ -101,7 +101,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """A table from dictionaries; missing values are NaN, 0, false or empty, by the type of the column."""
+        """Returns a table from dictionaries; missing values are NaN, 0, false or empty, by the type of the column."""
         values, columns = list(rows), {}
         for name, kind in cls.types().items():
             missing = np.nan if issubclass(kind, np.floating) else "" if kind in (np.object_, Words) else 0
@@ -110,7 +110,7 @@ class Table:
 
     @classmethod
     def of_tuples(cls, rows: Iterable[Sequence[object]]) -> Self:
-        """A table from rows with values in the order of the columns."""
+        """Returns a table from rows with values in the order of the columns."""
         values = list(zip(*rows, strict=True)) or [()] * len(cls.columns())
         return cls(
             **{name: array_of(each, kind) for (name, kind), each in zip(cls.types().items(), values, strict=True)}
@@ -118,7 +118,7 @@ class Table:
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:
-        """A table from a frame that has its columns; further columns are ignored."""
+        """Returns a table from a frame that has its columns; further columns are ignored."""
         return cls(**{each.name: values_in(frame[each.name]) for each in cls.columns()})
 
     @classmethod
@@ -130,7 +130,7 @@ class Table:
         )
 
     def groups(self, *keys: Iterable[Any]) -> Iterator[tuple[Any, Self]]:
-        """Groups of rows with equal keys, in order of first occurrence.
+        """Returns groups of rows with equal keys, in order of first occurrence.
 
         Args:
             keys: arrays with a value for each row, columns or others; two NaN are equal.
@@ -142,11 +142,11 @@ class Table:
             yield key, self[rows]
 
     def replaced(self, **columns: NDArray[Any]) -> Self:
-        """The same rows with other values in some columns."""
+        """Returns the same rows with other values in some columns."""
         return dataclasses.replace(self, **columns)  # type: ignore[type-var]
 
     def extended(self, to: type[T], **columns: Any) -> T:  # noqa: ANN401, a column each
-        """The same rows as a table type with more columns, including those of this type."""
+        """Returns the same rows as a table type with more columns, including those of this type."""
         return to(**{each.name: getattr(self, each.name) for each in self.columns()}, **columns)
 
     def frame(self, *names: str) -> pd.DataFrame:
@@ -166,7 +166,7 @@ class Wide(Table):
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Self:
-        """A table from a frame.
+        """Returns a table from a frame.
 
         Raises:
             KeyError: the frame lacks a column without a value for `missing`.
@@ -176,25 +176,25 @@ class Wide(Table):
         )
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
-        """The rows selected by a slice, an array of indices or an array of flags."""
+        """Returns the rows selected by a slice, an array of indices or an array of flags."""
         return type(self)(
             source=self.source.iloc[rows], **{each.name: getattr(self, each.name)[rows] for each in self.columns()}
         )
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """The frame or some of its columns for users of pandas."""
+        """Returns the frame or some of its columns for users of pandas."""
         return self.source[list(names)] if names else self.source
 
 
 def grouped(*keys: Iterable[Any]) -> Iterator[tuple[Any, Ints]]:
-    """Groups of row indices with equal keys, as in `Table.groups`."""
+    """Returns groups of row indices with equal keys, as in `Table.groups`."""
     frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
     for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
         yield key, np.asarray(rows)
 
 
 def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:
-    """The values of a declared column in a frame, or its value for missing columns."""
+    """Returns the values of a declared column in a frame, or its value for missing columns."""
     missing = declared.metadata["missing"]
     if declared.name not in frame and missing is not None:
         return np.full(len(frame), missing, dtype=object if isinstance(missing, str) else None)
@@ -202,17 +202,17 @@ def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[
 
 
 def array_of(values: Sequence[Any], kind: type) -> Any:  # noqa: ANN401, an array, or Words
-    """Values as a column of a type from `Table.types`."""
+    """Returns values as a column of a type from `Table.types`."""
     return Words(values) if kind is Words else np.array(values, dtype=kind)
 
 
 def values_in(series: pd.Series) -> Any:  # noqa: ANN401, an array, or Words
-    """The values of a column of a frame."""
+    """Returns the values of a column of a frame."""
     return series.array if isinstance(series.dtype, pd.CategoricalDtype) else series.to_numpy()
 
 
 def concatenated(columns: Sequence[Any]) -> Any:  # noqa: ANN401, arrays, or Words
-    """The concatenated values of columns of the same type, at least one column."""
+    """Returns the concatenated values of columns of the same type, at least one column."""
     if isinstance(columns[0], Words):
         return pd.api.types.union_categoricals(list(columns))
     return np.concatenate(columns)

@@ -1,4 +1,4 @@
-"""Conversions between text and lists, numbers, units, durations and typed values."""
+"""Converts between text and lists, numbers, units, durations and typed values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def split_list(text: str) -> list[str]:
-    """The words of a list; commas within (nested) parentheses belong to a word: `my_op(a,f(x,y)),bcast`.
+    """Returns the words of a list; commas within (nested) parentheses belong to a word: `my_op(a,f(x,y)),bcast`.
 
     Words are stripped; empty words are kept, for the caller to refuse.
     """
@@ -31,7 +31,7 @@ def split_list(text: str) -> list[str]:
 
 
 def name_of(word: str) -> str:
-    """The name of a word without parameters: `reduce` for `reduce(root=1)`."""
+    """Returns the name of a word without parameters: `reduce` for `reduce(root=1)`."""
     return word.partition("(")[0]
 
 
@@ -39,7 +39,7 @@ KEPT_CONTROLS = "\n\t"
 
 
 def printable(text: str) -> str:
-    r"""A text with control characters made visible: an escape becomes `\x1b`. Line breaks and tabs are kept.
+    r"""Returns a text with control characters made visible: an escape becomes `\x1b`. Line breaks and tabs are kept.
 
     Control characters are those that terminals obey, that XML forbids, or that reverse the order of letters.
     """
@@ -52,22 +52,22 @@ def printable(text: str) -> str:
 
 
 def harmless(character: str) -> bool:
-    """Whether a character is displayed unchanged. `isprintable` accepts only one kind of space."""
+    """Returns true if a character is displayed unchanged. `isprintable` accepts only one kind of space."""
     return character.isprintable() or character in KEPT_CONTROLS or unicodedata.category(character) == "Zs"
 
 
 def one_line(text: str) -> str:
-    """A printable text in one line."""
+    """Returns a printable text in one line."""
     return printable(re.sub(r"\s*\n\s*", " ", text.strip()))
 
 
 def escaped(character: str) -> str:
-    """A character as an escape of a Python string."""
+    """Returns a character as an escape of a Python string."""
     return character.encode("unicode_escape").decode("ascii")
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 launch`, `12 launches`."""
+    """Returns a number with its noun: `1 launch`, `12 launches`."""
     plural = f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"
 
@@ -88,7 +88,7 @@ class Units(dict[str, str]):
 
 
 def bytes_text(size: float) -> str:
-    """A message size as on command lines: 65536 is 64K."""
+    """Returns a message size as on command lines: 65536 is 64K."""
     for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if size >= factor and size % factor == 0:
             return f"{int(size) // factor}{letter}"
@@ -110,7 +110,7 @@ def seconds_of(text: str) -> float:
 
 
 def duration_word(seconds: float) -> str:
-    """A duration as on command lines, the inverse of `seconds_of`: 1800 is 30m."""
+    """Returns a duration as on command lines, the inverse of `seconds_of`: 1800 is 30m."""
     for unit in ("h", "m"):
         if seconds >= TIMES[unit] and seconds % TIMES[unit] == 0:
             return f"{seconds / TIMES[unit]:g}{unit}"
@@ -118,7 +118,7 @@ def duration_word(seconds: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as text for users."""
+    """Returns a duration as text for users."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 120:
@@ -129,7 +129,7 @@ def duration_text(seconds: float) -> str:
 
 
 def microseconds(seconds: float) -> str:
-    """A time in us: three decimals below 10 us, two above; three digits below 0.01 us; `-` for NaN."""
+    """Returns a time in us: three decimals below 10 us, two above; three digits below 0.01 us; `-` for NaN."""
     if math.isnan(seconds):
         return "-"
     value = seconds * MICROSECONDS
@@ -138,41 +138,41 @@ def microseconds(seconds: float) -> str:
     return f"{value:.{3 if abs(value) < 10 else 2}f}"
 
 
-MOST_NAMED = 8  # a longer list is cut and the remaining names are counted
+MAX_NAMED = 8  # names of a list; of a longer list, the remaining names are counted
 
 
 def listed(names: Iterable[object]) -> str:
     """Names as a list in a sentence: `a, b and c`."""
     texts = [str(name) for name in names]
-    if len(texts) > MOST_NAMED:
-        return f"{', '.join(texts[:MOST_NAMED])} and {len(texts) - MOST_NAMED} more"
+    if len(texts) > MAX_NAMED:
+        return f"{', '.join(texts[:MAX_NAMED])} and {len(texts) - MAX_NAMED} more"
     return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def time_text(seconds: float) -> str:
-    """A time in us, with its unit."""
+    """Returns a time in us, with its unit."""
     return f"{microseconds(seconds)} us"
 
 
 def exact_microseconds(ns: int) -> bytes:
-    """A time in ns as us, exact."""
+    """Returns a time in ns as us, exact."""
     digits = b"%04d" % abs(ns)
     return b"%s%s.%s" % (b"-" if ns < 0 else b"", digits[:-3], digits[-3:])
 
 
 def named_with_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame with units in column names, as in downbeat-bench's CSV: `makespan_median_s`, `size_byte`."""
+    """Returns a frame with units in column names, as in downbeat-bench's CSV: `makespan_median_s`, `size_byte`."""
     return frame.rename(columns={name: f"{name}_{unit}" for name, unit in frame.attrs["units"].items()})
 
 
 def shared_units(names: pd.Index, *frames: pd.DataFrame) -> Units:
-    """The units of columns, taken from frames that have them."""
+    """Returns the units of columns, taken from frames that have them."""
     known = {name: unit for frame in frames for name, unit in frame.attrs.get("units", {}).items()}
     return Units({name: unit for name, unit in known.items() if name in names})
 
 
 def evenly(numbers: Sequence[int], most: int) -> list[int]:
-    """At most `most` numbers, evenly spaced, including the first and the last; if `most` is 1, the last."""
+    """Chooses at most `most` numbers, evenly spaced, including the first and the last; if `most` is 1, the last."""
     if len(numbers) <= most:
         return list(numbers)
     if most == 1:
@@ -182,7 +182,7 @@ def evenly(numbers: Sequence[int], most: int) -> list[int]:
 
 
 def drawn_of(ranks: int, most: int) -> str:
-    """Sentence of a caption on the number of ranks drawn; empty if all are."""
+    """Returns the sentence of a caption on the number of drawn ranks; empty: all ranks are drawn."""
     return f" Of {ranks} ranks {most} are drawn, evenly spaced." if ranks > most else ""
 
 
@@ -228,7 +228,7 @@ def typed(kind: type[T], value: object, name: str = "it") -> T:
 
 
 def typed_dataclass(kind: type[T], value: object, name: str) -> T:
-    """A dataclass from an object of JSON, as `typed`."""
+    """Returns a dataclass from an object of JSON, as `typed`."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} is not an object")
     hints = typing.get_type_hints(kind)

@@ -10,7 +10,7 @@ import pytest
 from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
 from downbeat.align.bounds import limits_between, reach
 from downbeat.align.call_order import agreed, contradicted, doubtful, match_by_order
-from downbeat.align.calls import MOST_RATE
+from downbeat.align.calls import MAX_RATE
 from downbeat.align.clocks import Aligned, align_traces, calls_of
 from downbeat.align.matching import Floats
 from downbeat.errors import UsageError
@@ -60,8 +60,8 @@ def test_no_bound_is_broken_and_errors_are_as_expected(count: int) -> None:
         aligned = align_traces(run.traces, WANDER)
         error, bound, expected = run.errors(aligned)
         assert (np.abs(error) <= bound).all(), (seed, world)
-        assert (np.abs(aligned.ranks.frame()["rate"].dropna()) <= MOST_RATE * (1 + 1e-3)).all(), (seed, world)
-        assert steepest(aligned) <= MOST_RATE * (1 + 1e-3), (seed, world)
+        assert (np.abs(aligned.ranks.frame()["rate"].dropna()) <= MAX_RATE * (1 + 1e-3)).all(), (seed, world)
+        assert steepest(aligned) <= MAX_RATE * (1 + 1e-3), (seed, world)
         rate, rate_error = (aligned.ranks.frame()[name].to_numpy(dtype=float) for name in ("rate", "rate_error"))
         shown = np.isfinite(rate)
         assert (np.abs(rate[shown]) >= np.where(rate_error[shown] > 1e-6, 5 * rate_error[shown], 0)).all()
@@ -136,7 +136,7 @@ APART = (
     (World(steps=200, gaps=((1, 80, 90),)), True),
     (World(steps=100, per=3, lacks=((2, 1),)), True),
     (World(steps=100, per=3, lacks=((1, 2),), gaps=((1, 50, 60),), files=((0, 90), (5, 100))), True),
-    (World(steps=300, files=((0, 280), (20, 300), (7, 295)), rate=MOST_RATE, apart=3 * DAY), True),
+    (World(steps=300, files=((0, 280), (20, 300), (7, 295)), rate=MAX_RATE, apart=3 * DAY), True),
     (World(steps=200, files=((0, 190), (0, 200), (10, 200)), sequence=(1,)), True),
     (World(steps=100, uneven=0, late=100, ends=50e3, files=((0, 90), (1, 91))), False),
     (World(steps=30, uneven=0, late=10, ends=10e3, ends_are="exponential", files=((0, 28), (1, 30))), False),
@@ -168,7 +168,7 @@ def test_a_clock_without_a_bound_keeps_its_rate_within_the_limit(ranks: int) -> 
             files, gaps = ((0, 198), (5, 198)), ((1, at, at + 1),)
             aligned = align_traces(Run(seed, replace(world, files=files, gaps=gaps)).traces, WANDER)
             assert not aligned.whole
-            assert steepest(aligned) <= MOST_RATE * (1 + 1e-3)
+            assert steepest(aligned) <= MAX_RATE * (1 + 1e-3)
 
 
 def test_files_that_have_no_call_in_common_have_no_bound() -> None:
@@ -225,7 +225,7 @@ def test_a_call_between_dense_stretches() -> None:
 
 
 def test_what_a_row_says_is_at_one_instant() -> None:
-    run = Run(3, World(ranks=3, steps=200, rate=MOST_RATE, pauses=((100, 100e9),)))
+    run = Run(3, World(ranks=3, steps=200, rate=MAX_RATE, pauses=((100, 100e9),)))
     aligned = align_traces(run.traces, WANDER)
     for rank in (1, 2):
         row, times = aligned.ranks.frame().iloc[rank], np.sort(run.traces[rank].calls[0].entry)
@@ -290,7 +290,7 @@ def test_limits_reach_as_far_as_a_clock_can_bend() -> None:
         random = np.random.default_rng(seed)
         at = np.sort(random.uniform(0.0, 600e9, 40))
         nodes = np.linspace(at[0], at[-1], 25)
-        rate, middle = random.choice([-1.0, 1.0]) * (MOST_RATE - 3e-6), random.uniform(0.0, 600e9)
+        rate, middle = random.choice([-1.0, 1.0]) * (MAX_RATE - 3e-6), random.uniform(0.0, 600e9)
         for bend in (-1.0, random.uniform(-1.0, 1.0), 1.0):
 
             def clock(when: Floats, rate: float = rate, middle: float = middle, bend: float = bend) -> Floats:
@@ -317,7 +317,7 @@ def test_some_late_ends_alike_do_not_place_files_that_have_nothing_in_common() -
 def test_true_calls_contradict_no_clock_that_is_as_fast_as_it_may_be() -> None:
     for seed in range(6):
         run = Run(seed, World(ranks=2, op=20e3, think=1e6, late=1e9, ends=100))
-        for rate in (-MOST_RATE, MOST_RATE):
+        for rate in (-MAX_RATE, MAX_RATE):
             entry, end = run.entry * (1.0, 1.0 + rate), run.exit * (1.0, 1.0 + rate)
             assert not contradicted(end[:, 0], end[:, 1], entry[:, 0], entry[:, 1], 0)
             assert contradicted(end[:, 0], end[:, 1], entry[:, 0], entry[:, 1], 1)
@@ -355,10 +355,10 @@ def test_bounds_grow_away_from_the_calls() -> None:
     last = int(run.traces[1].calls[0].exit[-1])
     bound = aligned.correct(1, np.array([last, last + 10**9, last + 2 * 10**9]))[1]
     slope = np.diff(bound)
-    assert (slope >= MOST_RATE * 1e9).all()
-    assert (slope <= 2 * MOST_RATE * 1e9 + 1).all()
+    assert (slope >= MAX_RATE * 1e9).all()
+    assert (slope <= 2 * MAX_RATE * 1e9 + 1).all()
     before = int(run.traces[1].calls[0].entry[0])
-    assert aligned.correct(1, np.array([before - 10**9]))[1][0] - bound[0] >= 0.9 * MOST_RATE * 1e9
+    assert aligned.correct(1, np.array([before - 10**9]))[1][0] - bound[0] >= 0.9 * MAX_RATE * 1e9
 
 
 @pytest.mark.parametrize("late", [0, 2])

@@ -22,7 +22,7 @@ from downbeat.statistics import sessions
 from downbeat.statistics.distributions import satterthwaite
 from downbeat.statistics.power import VerdictRule
 from downbeat.statistics.sessions import (
-    LOOKED_AT,
+    SEARCHED,
     compare_across_sessions,
     false_verdicts,
     last_shift,
@@ -404,9 +404,9 @@ def test_a_shift_is_found_where_it_is_and_what_was_before_does_not_count(seed: i
     logs = random.normal(0, 0.005, before + after) + random.choice([-1, 1]) * 0.05 * (
         np.arange(before + after) >= before
     )
-    shift = last_shift(logs[-LOOKED_AT:])
+    shift = last_shift(logs[-SEARCHED:])
     assert shift is not None
-    place = max(0, len(logs) - LOOKED_AT) + shift.at
+    place = max(0, len(logs) - SEARCHED) + shift.at
     assert abs(place - before) <= 1
     assert abs(shift.logs) == pytest.approx(0.05, abs=0.01)
     assert since(logs) == pytest.approx(before, abs=1)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 from downbeat.statistics.dependence import correlation
-from downbeat.statistics.sessions import LOOKED_AT, compare_across_sessions, last_shift, recent, sessions_of, trend
+from downbeat.statistics.sessions import SEARCHED, compare_across_sessions, last_shift, recent, sessions_of, trend
 from numpy.typing import NDArray
 
 from benchmarks.promises import at_least, at_most, by_chance
@@ -145,4 +145,4 @@ def is_said(history: list[NDArray[np.float64]]) -> bool:
     """Whether a line says that the history is not of one kind."""
     means = sessions_of(recent(history)).means
     whole = sessions_of(history).means
-    return bool(trend(means) or correlation(means, 0.01) > 0 or last_shift(whole[-LOOKED_AT:]))
+    return bool(trend(means) or correlation(means, 0.01) > 0 or last_shift(whole[-SEARCHED:]))

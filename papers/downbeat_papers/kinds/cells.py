@@ -127,7 +127,7 @@ class Cells:
         pairs: Iterable[str] = (),
         **where: Any,  # noqa: ANN401
     ) -> Measured:
-        """A measure in us."""
+        """Returns a measure in us."""
         if pairs:
             return self.ratios(results, pairs, where)
         if of:
@@ -144,7 +144,7 @@ class Cells:
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
 
     def ratios(self, results: Results, pairs: Iterable[str], where: Entry) -> Measured:
-        """The ratio of each two of some series, which are named by the first word of their labels."""
+        """Returns the ratio of each two of some series, which are named by the first word of their labels."""
         series = {label.partition(" ")[0]: entry for label, entry in self.drawn_lines.series.items()}
         cells = results.launch_cells
         times = {name: launch_values(cells, **self.cell(results, {**series[name], **where})) for name in pairs}
@@ -153,7 +153,7 @@ class Cells:
         return ratios or missing("too few samples are valid")
 
     def cell(self, results: Results, where: Entry) -> dict[str, Any]:
-        """The columns that choose a cell."""
+        """Returns the columns that choose a cell."""
         last = str(results.runs[0].ranks - 1)
 
         def filled(value: object) -> object:
@@ -189,7 +189,7 @@ class Cells:
         return Panel(lines, title=title, **declared.axes)
 
     def median_samples(self, results: Results) -> list[tuple[str, Sample | None]]:
-        """The sample with the median metric of some cells of each run, in the first launch, with its title."""
+        """Returns the sample with the median metric of some cells of each run, in the first launch, with its title."""
         timelines, samples = self.drawn_timelines, []
         for label in results.have():
             data, ranks = results.datasets(label)[0], results.run(label).ranks
@@ -201,7 +201,7 @@ class Cells:
 
 
 def cell_where(data: xr.Dataset, by: str, value: str) -> int:
-    """The number of the first cell whose variable has a value; -1 if no cell has it."""
+    """Returns the number of the first cell whose variable has a value; -1 if no cell has it."""
     names = [str(each) for each in data[by].to_numpy()]
     return names.index(value) if value in names else -1
 
@@ -256,11 +256,11 @@ class ReduceMatrix(Cells):
         )
 
     def factor(self, name: str) -> float:
-        """The factor between barriers that the paper reports for an algorithm."""
+        """Returns the factor between barriers that the paper reports for an algorithm."""
         return max(self.paper[name]) / min(self.paper[name])
 
     def heat(self, cells: LaunchCells, statistic: str, middle: str, deviation: str = "") -> Heat:
-        """A statistic in us by reduce algorithm and by barrier, the common start last.
+        """Returns a statistic in us by reduce algorithm and by barrier, the common start last.
 
         Args:
             cells: of all launches.
@@ -279,7 +279,7 @@ class ReduceMatrix(Cells):
         return Heat(table(middle), table(deviation) if deviation else None, ".2f")
 
     def matrices(self, cells: LaunchCells) -> Floats:
-        """The latencies of each launch after MPI_Barrier, shape (launches, reduce and barrier algorithms).
+        """Returns the latencies of each launch after MPI_Barrier, shape (launches, reduce and barrier algorithms).
 
         In s; NaN where a launch has no valid sample of a cell.
         """
@@ -310,7 +310,7 @@ class ReduceMatrix(Cells):
         return Found(Undecidable(crowding) if crowding else evidence, here)
 
     def as_much(self, launches: Floats) -> dict[str, Measured]:
-        """The factors between barriers and between algorithms.
+        """Returns the factors between barriers and between algorithms.
 
         Half of the launches choose: the algorithm that the barrier changes most, with its slowest and its fastest
         barrier, and the slowest and the fastest algorithm after each barrier. The other half judge.

@@ -59,7 +59,7 @@ class ErrorKind:
     of: Callable[[Synchronizations], Floats]
 
     def pooled(self, files: Sequence[Synchronizations]) -> Floats:
-        """The errors in us of all ranks but 0 of all files, where they were measured; shape (values,)."""
+        """Returns the errors in us of all ranks but 0 of all files, where they were measured; shape (values,)."""
         values = np.concatenate([self.of(file)[..., 1:].ravel() for file in files]) * MICROSECONDS
         return np.asarray(values[np.isfinite(values)])
 
@@ -122,7 +122,7 @@ class Clocks:
         return f"the error of each is known to within {np.nanmedian(bounds):.3g} us (median bound)"
 
     def largest(self, kind: ErrorKind, label: str = "") -> dict[str, Floats]:
-        """The largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
+        """Returns the largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
         by_scheme: dict[str, list[Floats]] = {}
         for file in self.files[label] if label else self.all:
             values = np.nanmax(kind.of(file)[..., 1:], axis=3) * MICROSECONDS
@@ -143,7 +143,7 @@ class Clocks:
         return np.array([np.median(data.barrier) for data in files]) * MICROSECONDS
 
     def last(self, kind: ErrorKind) -> dict[str, Floats]:
-        """The errors after the last wait, median of each launch in us, by scheme with its parameters."""
+        """Returns the errors after the last wait, median of each launch in us, by scheme with its parameters."""
         return {scheme: np.median(values[-1], axis=1) for scheme, values in self.largest(kind).items()}
 
 
@@ -161,7 +161,7 @@ class Costs(Table):
 
 
 def costs(results: Results) -> Costs:
-    """The costs of all launches."""
+    """Returns the costs of all launches."""
     return Costs.of_tuples(
         [
             (ranks, scheme, float(np.median(duration)) * MILLISECONDS, messages)
@@ -210,7 +210,7 @@ class Hca3Duration:
 
 
 def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
-    """The numbers of ranks with a core each, or all if none has."""
+    """Returns the numbers of ranks with a core each, or all if none has."""
     return [ranks for ranks in counts if not results.site.crowded(ranks)] or list(counts)
 
 
@@ -259,7 +259,7 @@ TREE_EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 i
 
 
 def steps(ranks: int) -> int:
-    """The depth of a tree of so many ranks."""
+    """Returns the depth of a tree of so many ranks."""
     return int(np.ceil(np.log2(ranks)))
 
 
@@ -470,7 +470,7 @@ QUICK = 1.0  # s
 
 
 def short_scheme(scheme: str) -> str:
-    """A scheme as the paper labels it: jk (100, 30)."""
+    """Returns a scheme as the paper labels it: jk (100, 30)."""
     name, _, parameters = scheme.partition("(")
     pairs = parameters.replace("(", ",").replace(")", "").split(",")
     numbers = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
@@ -493,7 +493,7 @@ class Choices:
         return float(np.median(self.durations[scheme])), float(np.median(self.errors[scheme]))
 
     def frontier(self) -> list[str]:
-        """The schemes that no other one beats in both, the quickest first."""
+        """Returns the schemes that no other one beats in both, the quickest first."""
         kept: list[str] = []
         for scheme in sorted(self.errors, key=self.point):
             if not kept or self.point(scheme)[1] < self.point(kept[-1])[1]:
@@ -502,7 +502,7 @@ class Choices:
 
 
 def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
-    """The medians over the repetitions of each launch, by one measure of errors."""
+    """Returns the medians over the repetitions of each launch, by one measure of errors."""
     errors = clocks.last(kind)
     durations = np.array([np.median(file.duration, axis=1) for file in clocks.all])
     return Choices(dict(zip(errors, durations.T, strict=True)), errors, clocks.barriers)
@@ -557,7 +557,7 @@ class Pareto:
 
 
 def far_off_without_a_fit(choices: Choices) -> Evidence:
-    """The evidence that schemes without a fit are quick, and far off compared with one with a fit.
+    """Returns the evidence that schemes without a fit are quick, and far off compared with one with a fit.
 
     The paper speaks of what fitting schemes reach with any of their parameters. So all are tested, and the claim pays
     for their number: the best of several is chosen by chance, too.
@@ -574,12 +574,12 @@ def far_off_without_a_fit(choices: Choices) -> Evidence:
 
 
 def mean_ratio(values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]]) -> Floats:
-    """The geometric mean over the ratios of some pairs, per launch."""
+    """Returns the geometric mean over the ratios of some pairs, per launch."""
     return np.asarray(np.exp(np.mean([np.log(values[first] / values[other]) for first, other in pairs], axis=0)))
 
 
 def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
-    """The points, with the frontier as steps from the quickest scheme to the most exact one."""
+    """Returns the points, with the frontier as steps from the quickest scheme to the most exact one."""
     points = {scheme: choices.point(scheme) for scheme in choices.errors}
     series = []
     for number, kind in enumerate(SCHEMES):

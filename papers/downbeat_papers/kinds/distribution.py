@@ -58,7 +58,7 @@ TIMES: dict[str, Callable[[Exits], Floats]] = {
 
 
 def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
-    """The largest less the smallest over ranks of some times, in some runs."""
+    """Returns the largest less the smallest over ranks of some times, in some runs."""
     skews: Skews = {}
     for label in labels:
         for file in map(Exits.of, results.datasets(label)):
@@ -96,12 +96,12 @@ class ExitSkew:
         return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
 
     def parts(self, results: Results) -> tuple[list[str], list[str]]:
-        """The labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
+        """Returns the labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
         filled = [label for label in results.have() if not label.startswith(ALONE)]
         return filled, [label for label in results.have() if label.startswith(ALONE)] or filled
 
     def truth(self, results: Results) -> Skews:
-        """The true skews of part (b); nothing where they are not known."""
+        """Returns the true skews of part (b); nothing where they are not known."""
         filled, _ = self.parts(results)
         known = all("true_exit" in data for label in filled for data in results.datasets(label))
         return ranges(results, "true exit", filled) if known else {}
@@ -167,7 +167,7 @@ class ExitSkew:
 
 
 def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
-    """The barrier's skew on the most ranks; where several were on one node, it decides nothing."""
+    """Returns the barrier's skew on the most ranks; where several were on one node, it decides nothing."""
     apart = medians(ranges(results, "best", labels), BARRIER)
     most = max(apart, default=0)
     files = [data for label in labels if results.run(label).ranks == most for data in results.datasets(label)]
@@ -177,7 +177,7 @@ def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
 
 
 def skew_bound(results: Results, ranks: int) -> float:
-    """The error of skews in us, by the bounds of the clocks; no smaller skew can be measured."""
+    """Returns the error of skews in us, by the bounds of the clocks; no smaller skew can be measured."""
     return max(
         0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
         for label in results.have()
@@ -187,7 +187,7 @@ def skew_bound(results: Results, ranks: int) -> float:
 
 
 def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
-    """The skew that a common start has at most, and that of the barrier, from medians of launches in us."""
+    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
     bound = skew_bound(results, full)
     crowding = results.crowding(full)
     note = f"known to within {bound:.3g} us" if bound else "true values"

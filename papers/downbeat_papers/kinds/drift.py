@@ -37,7 +37,7 @@ ONE = ("all ranks are on one node and read one clock", "All ranks are on one nod
 
 
 def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
-    """The obstacle, empty if the clocks are real, and the words of a caption."""
+    """Returns the obstacle, empty if the clocks are real, and the words of a caption."""
     seen = {clocks_seen(data) for data in files}
     if "made" in seen:
         return MADE
@@ -45,13 +45,13 @@ def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
 
 
 def pairs_of(results: Results) -> list[str]:
-    """The pairs that were to be measured, as "0:1"."""
+    """Returns the pairs that were to be measured, as "0:1"."""
     (run, *_) = results.runs
     return run.options["pairs"].split(",")
 
 
 def rank_of(pair: str) -> str:
-    """The rank that answers in a pair."""
+    """Returns the rank that answers in a pair."""
     return pair.partition(":")[2]
 
 
@@ -118,7 +118,7 @@ class Drift:
         whose, _ = clocks_of(datasets)
 
         def largest(variable: str, scale: float = 1.0) -> np.ndarray:
-            """The largest absolute value of each launch, over pairs and time."""
+            """Returns the largest absolute value of each launch, over pairs and time."""
             return np.array([float(np.abs(getattr(file, variable)).max()) * scale for file in files])
 
         drift = largest("drift", MICROSECONDS)
@@ -175,7 +175,7 @@ class LineIntervals:
     center: Floats  # s, from the beginning to there
 
     def intercept(self, before: float) -> Floats:
-        """The length of the interval of the intercept in s, if the clock was at 0 so long before."""
+        """Returns the length of the interval of the intercept in s, if the clock was at 0 so long before."""
         return np.asarray(np.hypot(self.middle, self.slope * (self.center + before)))
 
 
@@ -209,7 +209,7 @@ class DriftModels:
         return (Run("models", site.main(), ranks, ("drift",), options, made(site), seconds=seconds, ranks_per_node=1),)
 
     def fits(self, results: Results) -> tuple[list[Drifts], list[LineIntervals]]:
-        """The offsets and the intervals of each launch; NaN of pairs that it lacks."""
+        """Returns the offsets and the intervals of each launch; NaN of pairs that it lacks."""
         files = [Drifts.of(data.reindex(pair=pairs_of(results))) for data in results.datasets("models")]
         return files, [line_intervals(file.at, file.offset) for file in files]
 

@@ -41,7 +41,7 @@ def after_the_first(exits: Floats) -> Floats:
 
 
 def medians_of_calls(rows: Sequence[Floats]) -> Floats:
-    """The median over the calls of each launch, shape (launches, ranks); NaN of one without a call."""
+    """Returns the median over the calls of each launch, shape (launches, ranks); NaN of one without a call."""
     return np.stack([np.median(calls, axis=0) if len(calls) else np.full(calls.shape[1], np.nan) for calls in rows])
 
 
@@ -99,7 +99,7 @@ def release_rounds(ranks: int) -> dict[str, np.ndarray]:
 
 
 def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
-    """The coefficients of the rounds of either tree less that of the order of ranks, in us.
+    """Returns the coefficients of the rounds of either tree less that of the order of ranks, in us.
 
     Each launch's lags, shape (launches, ranks), are fitted by the rounds of a tree and the numbers of ranks, both from
     0 to 1.
@@ -117,7 +117,7 @@ def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
 
 
 def with_delays(exits: Floats) -> tuple[Floats, Floats]:
-    """The second half of some exits from a barrier, and what delays make of them that the first half suggests.
+    """Returns the second half of some exits from a barrier, and what delays make of them that the first half suggests.
 
     Each rank waits, as Niethammer 2016 does it (III.B, III.D), for as many whole us as it left before the last one in
     the mean: until gettimeofday, which counts us, has advanced by so many. All are in us, shape (calls, ranks).
@@ -142,7 +142,7 @@ class BarrierPattern(Cells):
         }
 
     def skews(self, launches: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
-        """The skew of each call in us, as it is and with delays, of launches with two calls or more."""
+        """Returns the skew of each call in us, as it is and with delays, of launches with two calls or more."""
         pairs = [with_delays(exits) for exits in launches if len(exits) > 1]
         return [(np.ptp(plain, axis=1), np.ptp(delayed, axis=1)) for plain, delayed in pairs]
 
@@ -193,7 +193,7 @@ BESIDE = 0.15  # ranks, by which points of one rank are apart
 
 
 def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over rows, and half of its 95 % t interval; 0 of a single row."""
+    """Returns the mean over rows, and half of its 95 % t interval; 0 of a single row."""
     count = len(rows)
     if count < 2:
         return rows.mean(axis=0), np.zeros(rows.shape[1])

@@ -88,7 +88,7 @@ class Benefits(Cells):
     ceiling: Floats = column("benefit if all is hidden, t = max(t0, delay)", "%")
 
     def cells(self) -> list[tuple[Cell, Benefits]]:
-        """The launches of each cell, by operation, size, delay and ranks, rising."""
+        """Returns the launches of each cell, by operation, size, delay and ranks, rising."""
         groups = self.groups(self.operation, self.size, self.delay, self.ranks)
         return sorted(((Cell(*key), launches) for key, launches in groups), key=lambda group: group[0])
 
@@ -103,7 +103,7 @@ class Cell(NamedTuple):
 
 
 def times_of(cells: LaunchCells, last: bool = False) -> Times:
-    """The times of cells without a delay and of those in which rank 0 is late, or the last rank."""
+    """Returns the times of cells without a delay and of those in which rank 0 is late, or the last rank."""
     left_out = [pattern == FIRST_LATE if last else str(pattern).startswith(LAST_LATE) for pattern in cells.pattern]
     cells = cells[~np.array(left_out, bool)]
     return Times(
@@ -159,7 +159,7 @@ class LateArrival:
         return tuple(runs)
 
     def label(self, form: str, size: int, delay: float) -> str:
-        """The label of a line; barriers have panels of their own by form."""
+        """Returns the label of a line; barriers have panels of their own by form."""
         words = [f"{size} B"] * bool(self.sizes) + [f"{delay:g} us"]
         return ", ".join(words) if not self.sizes else f"{form.capitalize()} {', '.join(words)}"
 
@@ -247,7 +247,7 @@ class GlobalTime(LateArrival):
 
 
 def beyond_the_delay(cells: Times) -> Places:
-    """The time of a delayed operation beyond delay and operation, by its form."""
+    """Returns the time of a delayed operation beyond delay and operation, by its form."""
     longest = cells.delay.max(initial=0.0)
     measures: dict[str, Measure] = {}
     for form in dict.fromkeys(cells.operation[cells.delay == longest]):
@@ -259,7 +259,7 @@ def beyond_the_delay(cells: Times) -> Places:
 
 
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
-    """The growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
+    """Returns the growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
 
     A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
     order they are as many independent estimates of the parameters of a curve.
@@ -319,7 +319,7 @@ class RoomyCells:
         return RoomyCells(tuple(self.cells[row] for row in rows), self.percent[rows])
 
     def differences(self, field: str, value: Any, other: Any) -> RoomyCells:  # noqa: ANN401
-        """The benefits of cells with a value of a field, less those of the cells that differ in it alone."""
+        """Returns the benefits of cells with a value of a field, less those of the cells that differ in it alone."""
         rows = {cell: row for row, cell in enumerate(self.cells)}
         pairs = {
             cell: (row, rows[twin])
@@ -332,12 +332,12 @@ class RoomyCells:
         return RoomyCells(tuple(itertools.compress(pairs, known)), percent[known])
 
     def median(self, note: str = "") -> Measure:
-        """The median over cells of each launch."""
+        """Returns the median over cells of each launch."""
         return Measure(pd.DataFrame(self.percent).median().to_numpy(), POINTS, signed=True, note=note)
 
 
 def with_room(table: Benefits) -> RoomyCells:
-    """The cells that have room for `ROOM` points."""
+    """Returns the cells that have room for `ROOM` points."""
     launches = np.unique(table.launch)
     cells = {cell: benefits for cell, benefits in table.cells() if np.median(benefits.ceiling) >= ROOM}
     percent = np.full((len(cells), len(launches)), np.nan)
@@ -347,7 +347,7 @@ def with_room(table: Benefits) -> RoomyCells:
 
 
 def no_room(table: Benefits) -> Measure:
-    """A missing measure, with the limits of the benefit here."""
+    """Returns a missing measure, with the limits of the benefit here."""
     if not len(table):
         return missing("no ranks with a core each were measured with and without a delay")
     ceilings, times = (
@@ -360,7 +360,7 @@ def no_room(table: Benefits) -> Measure:
 
 
 def benefit_measures(table: Benefits, forms: tuple[str, str], sizes: Sequence[int]) -> dict[str, Measured]:
-    """The measures of benefits, from a table on ranks with a core each.
+    """Returns the measures of benefits, from a table on ranks with a core each.
 
     Differences between sizes, forms and delays are taken within launches and cells.
     """
@@ -405,7 +405,7 @@ class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
 
     def label(self, form: str, size: int, delay: float) -> str:
-        """The label of a line: of each size, or of each delay where there are no sizes."""
+        """Returns the label of a line: of each size, or of each delay where there are no sizes."""
         return f"{form.capitalize()} {f'{size} B' if self.sizes else f'{delay:g} us'}"
 
     def facts(self, results: Results) -> Facts:

@@ -53,7 +53,7 @@ def fit_model(ranks: int, calls: Floats, times: Floats) -> LogP:
 
 
 def with_curves(measured: Panel, x: Floats, curves: Mapping[str, Floats]) -> Panel:
-    """A panel with the model's curves beside the measured ones, by what they are of."""
+    """Returns a panel with the model's curves beside the measured ones, by what they are of."""
     lines = [
         Line(f"LogP, {name}", x, y, color=color, style=":", marker=NO_MARKER, width=2.5)
         for color, (name, y) in enumerate(curves.items())

@@ -50,7 +50,7 @@ def bins_of_launches(results: Results, label: str, metric: str, size: int) -> li
 
 
 def trend(rows: list[np.ndarray]) -> np.ndarray:
-    """The first quarter of each launch's bins and by how much the last is above it, in us: (2, launches)."""
+    """Returns the first quarter of each launch's bins and by how much the last is above it, in us: (2, launches)."""
     trends = []
     for medians in rows:
         if quarter := len(medians) // 4:
@@ -80,7 +80,7 @@ class OverTime:
         return [Curve(**curve) for curve in self.curves]  # type: ignore[arg-type]
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        """A run for each curve; windows that are missed are tried again."""
+        """Returns a run for each curve; windows that are missed are tried again."""
         usual = site.repetitions(self.samples)
         options = {"sizes": self.size} | ({"max-attempts": self.attempts} if self.attempts else {})
         runs = []
@@ -107,7 +107,7 @@ class OverTime:
         return tuple(runs)
 
     def bin_of(self, site: Site) -> int:
-        """The size of bins, smaller where few samples were taken."""
+        """Returns the size of bins, smaller where few samples were taken."""
         return max(1, self.bin * site.repetitions(self.samples) // self.samples)
 
     def facts(self, results: Results) -> Facts:

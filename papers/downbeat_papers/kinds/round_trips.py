@@ -40,7 +40,7 @@ COUNTED = float(np.exp(np.euler_gamma))
 
 
 def network(results: Results, label: str) -> str:
-    """The path of a run's messages."""
+    """Returns the path of a run's messages."""
     run = results.run(label)
     tcp = set(TCP) <= set(run.variables)
     if results.site.placed:
@@ -88,7 +88,7 @@ ESTIMATORS: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 
 def offset_errors(data: xr.Dataset) -> dict[str, float] | None:
-    """The root mean square error of an offset, in s, by the estimator that draws it from EXCHANGES exchanges.
+    """Returns the root mean square error of an offset, in s, by the estimator that draws it from EXCHANGES exchanges.
 
     The offset of an exchange is the difference of the clocks (listing 4) less half of the round trip.
 

@@ -58,7 +58,7 @@ AXES = {"size": ("message size [bytes]", "bytes"), "ranks": ("number of processe
 
 
 def shorts_of(whose: str) -> dict[str, str]:
-    """The synchronizers in the labels of lines, of a configuration of `WHOSE`."""
+    """Returns the synchronizers in the labels of lines, of a configuration of `WHOSE`."""
     return SHORT | ({COMMON_START: whose.removeprefix("-")} if whose else {})
 
 
@@ -69,7 +69,7 @@ class LineCells(LaunchCells):
 
 
 def line_names(labels: Iterable[object], algorithms: Iterable[object]) -> Texts:
-    """The lines of cells, by the labels of their runs and their algorithms."""
+    """Returns the lines of cells, by the labels of their runs and their algorithms."""
     return np.array(
         [
             "mpich" if str(label).startswith("mpich") or algorithm == MVAPICH else str(algorithm)
@@ -80,7 +80,7 @@ def line_names(labels: Iterable[object], algorithms: Iterable[object]) -> Texts:
 
 
 def with_lines(cells: LaunchCells, collective: str) -> LineCells:
-    """The cells of a collective with the names of their lines."""
+    """Returns the cells of a collective with the names of their lines."""
     cells = cells[cells.operation == collective]
     return cells.extended(LineCells, source=cells.source, line=line_names(cells.label, cells.algorithm))
 
@@ -96,7 +96,7 @@ class LinePoints(Table):
 
 
 def latency_points(cells: LineCells, x: str, statistic: str) -> LinePoints:
-    """The latencies of cells over `x`, "size" or "ranks"."""
+    """Returns the latencies of cells over `x`, "size" or "ranks"."""
     return LinePoints(
         line=cells.line,
         synchronizer=cells.synchronizer,
@@ -135,7 +135,7 @@ class Scaling:
         return DEFAULTS | dict(self.algorithms)
 
     def there(self, results: Results) -> list[str]:
-        """The names of the lines that the launches at hand have."""
+        """Returns the names of the lines that the launches at hand have."""
         runs = [results.run(label) for label in results.have()]
         mpich = any(run.label.startswith("mpich") or MVAPICH in str(run.options) for run in runs)
         open_mpi = any(run.label.startswith("openmpi") for run in runs)
@@ -153,19 +153,19 @@ class Scaling:
         )
 
     def configurations(self, results: Results) -> dict[str, LaunchCells]:
-        """The cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
+        """Returns the cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
         cells = results.launch_cells
         paper = np.array([str(label).endswith(PUBLISHED) for label in cells.label], bool)
         measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have())
         return {whose: cells[paper if whose else ~paper] for whose in measured}
 
     def judged(self, results: Results) -> LaunchCells:
-        """The cells that claims are judged by: the paper's configuration if it was measured."""
+        """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
         cells = results.launch_cells
         return cells if not results.site.published else self.configurations(results).get(PUBLISHED, cells[:0])
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
-        """The runs behind the lines of a collective: one under each MPI library that there is."""
+        """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
         algorithms = [name for name in self.lines if name != "mpich"]
         open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
         algorithms = site.choices(collective, algorithms)
@@ -198,7 +198,7 @@ class Scaling:
         scale: float,
         shorts: Mapping[str, str],
     ) -> list[Panel]:
-        """The paper's panel, mean and standard deviation over launches, and beside it medians.
+        """Returns the paper's panel, mean and standard deviation over launches, and beside it medians.
 
         Args:
             there: names of the lines.
@@ -387,7 +387,7 @@ class ProcessScaling(Scaling):
         return Facts(measures)
 
     def unevenness_measures(self, cells: LineCells) -> dict[str, Measured]:
-        """The unevenness of lines after either synchronizer, and that of each line less that of every other."""
+        """Returns the unevenness of lines after either synchronizer, and that of each line less that of every other."""
         few = missing(f"numbers of ranks with a core each: {len(np.unique(cells.ranks))}, and oscillations take four")
         measures: dict[str, Measured] = {}
         note = "mean second differences of log latency"

@@ -1,13 +1,15 @@
 """One time axis for the clocks of several ranks, from their common collectives.
 
-In a synchronizing collective no rank leaves before the last rank has entered. With clock corrections c, every call
-gives entry_i + c_i <= exit_j + c_j for all ranks i and j; Duda, Harrus, Haddad and Bernard (ICDCS 1987) use this for
-pairs of messages. These hard limits combine over the whole run, because the rate difference of two clocks is at most
-`MOST_RATE` and changes by at most `wander` per second (`bounds.py`).
+A correction is the time that has to be added to a rank's clock to get the axis, the clock of the first rank. In a
+synchronizing collective no rank leaves before the last rank has entered. With corrections c, every call gives
+entry_i + c_i <= exit_j + c_j for all ranks i and j; Duda, Harrus, Haddad and Bernard (ICDCS 1987) use this for pairs of
+messages. These hard limits combine over the whole run, because the rate difference of two clocks is at most `MAX_RATE`
+and changes by at most `wander` per second (`bounds.py`).
 
 The estimate assumes in addition that ranks leave a collective at the same time on average: a Kalman smoother tracks the
 exits (`clock_filter.py`). The estimate is clipped to the limits; where the exits carry less information than the
-limits, it is their middle.
+limits, it is their middle. Corrections are computed at nodes: the mean time of the calls in each bin of the run, and
+both ends of the run.
 """
 
 from __future__ import annotations
@@ -19,33 +21,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.align.bounds import Conflict, Limits, limits_between, slanted
-from downbeat.align.calls import MOST_RATE, STEERED_RATE, Integers
+from downbeat.align.calls import MAX_RATE, STEERED_RATE, Integers
 from downbeat.align.clock_filter import ClockFilter, follow
 from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, steering_of
 
-AXIS_WINDOW = 10.0  # s
-BINS = 64  # nodes per window, or per run if that is shorter
-MOST_BINS = 2048  # of a run
-SMOOTHED = 5  # nodes
-LIMIT = 3.0  # standard errors
-MIDDLE = 8.0  # expected error of the middle of two limits: their distance divided by this
+AXIS_WINDOW = 10.0  # s, window that is divided into BINS bins
+BINS = 64  # bins per window, or per run if the run is shorter
+MAX_BINS = 2048  # bins of a run
+SMOOTHED = 5  # nodes of the running mean of deviations from the estimate
+LIMIT = 3.0  # standard errors; smaller deviations from the estimate count as noise
+MIDDLE = 8.0  # distance of two limits divided by the expected error of their middle
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The clocks of all ranks against that of the first.
+    """The clocks of all ranks against the clock of the first rank.
 
     Attributes:
-        ranks: of the job, ascending.
-        origin: of each rank, ns on its clock: approximately one instant on all clocks.
+        ranks: ranks in the job, ascending.
+        origin: time on each rank's clock, ns; approximately the same instant on all clocks.
         nodes: times on a rank's clock, ns after its origin.
         offset: correction of each rank's clock at each node, ns, linear in between; NaN: no common calls.
         expected: expected error of the offset, ns; NaN: not known.
-        lower, upper: limits of the correction, ns; -inf and inf where there are none.
+        lower: lower limit of the correction, ns; -inf: no limit.
+        upper: upper limit of the correction, ns; inf: no limit.
         curve: largest second derivative of the correction, halved, 1/ns.
         resolution: of each rank's clock, ns.
-        conflicts: between calls of two ranks.
+        conflicts: contradictions between calls of two ranks.
         steering: steady stretches and movements of the clocks; None: all clocks are free-running.
     """
 
@@ -63,16 +66,16 @@ class Axis:
 
     @property
     def torn(self) -> NDArray[np.bool_]:
-        """Flags of each rank and node where no bound holds, because a clock moved faster than the largest slew rate."""
+        """Flags of ranks and nodes at which no bound holds, because a clock moved faster than the largest slew rate."""
         return np.zeros(self.offset.shape, dtype=bool) if self.steering is None else self.steering.torn
 
     @property
-    def most_rate(self) -> float:
-        """The largest difference of two clocks' rates that the bounds allow."""
-        return MOST_RATE if self.steering is None else STEERED_RATE
+    def max_rate(self) -> float:
+        """Largest difference of two clocks' rates that the bounds allow."""
+        return MAX_RATE if self.steering is None else STEERED_RATE
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
-        """Times of a rank's clock on the first rank's clock, their bounds and expected errors, ns.
+        """Converts times of a rank's clock to the first rank's clock, with bounds and expected errors, ns.
 
         The bound is infinite and the expected error NaN where no calls connect the rank to the first rank.
         """
@@ -80,7 +83,7 @@ class Axis:
         if rank not in self.ranks or np.isnan(self.offset[index]).any():
             moved = times + (self.origin[0] - self.origin[index]) if rank in self.ranks else times
             return moved, np.full(len(times), np.inf), np.full(len(times), np.nan)
-        # Times since 1970 in ns do not fit into a double.
+        # Differences of integers first: times since 1970 in ns do not fit into a double.
         since = (times - self.origin[index]).astype(float)
         inside = np.clip(since, self.nodes[0], self.nodes[-1])
         outside = np.abs(since - inside)
@@ -92,14 +95,14 @@ class Axis:
             - sign * np.interp(inside, self.nodes, self.offset[index])
             for sign, limit in ((1.0, self.upper), (-1.0, self.lower))
         ]
-        bound = np.maximum(*sides) + outside * (self.most_rate + np.abs(slope))
+        bound = np.maximum(*sides) + outside * (self.max_rate + np.abs(slope))
         if self.steering is not None:
             bound += self.steering.hidden(index, since)
         error = limits_between(inside, self.nodes, self.expected[index], 0.0)
         swing = limits_between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
         # An event may be later than the time of a coarse clock by up to its resolution.
-        shown = (self.resolution[index] - 1.0) / np.sqrt(3.0)
-        error = np.sqrt(error**2 + swing**2 + shown**2 + (outside * MOST_RATE / 4.0) ** 2)
+        rounding = (self.resolution[index] - 1.0) / np.sqrt(3.0)
+        error = np.sqrt(error**2 + swing**2 + rounding**2 + (outside * MAX_RATE / 4.0) ** 2)
         if index == 0:
             bound, error = np.zeros(len(times)), np.zeros(len(times))
         else:
@@ -109,17 +112,17 @@ class Axis:
         return moved, bound + 0.5, error
 
     def bends(self, index: int) -> float | Floats:
-        """Largest curvature of a clock in each interval; see `limits_between`."""
+        """Returns the largest curvature of a rank's clock, or of each interval; see `limits_between`."""
         return self.curve if self.steering is None else self.steering.curves[index]
 
 
 def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False) -> Axis:
-    """The clocks of all ranks of the groups against the clock of the first rank.
+    """Estimates the clocks of all ranks of the groups against the clock of the first rank.
 
     Args:
-        groups: of calls.
-        wander: largest change of a clock's rate, 1/s; the bounds hold for it.
-        steered: whether the bounds hold for clocks that are slewed by up to `SLEW_RATE` as well.
+        groups: calls of groups of ranks that share ranks (see `tied_groups`).
+        wander: largest change of a clock's rate that the bounds allow, 1/s.
+        steered: true: the bounds also hold for clocks that are slewed by up to `SLEW_RATE`.
     """
     ranks = np.unique(np.concatenate([group.ranks for group in groups]))
     origin = rough_origins(groups, ranks)
@@ -134,7 +137,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     when = [np.nanmin(times, axis=1) for times in exits]
     every = np.concatenate(when)
     first, duration = float(every.min()), float(np.ptp(every))
-    span = max(duration / MOST_BINS, min(AXIS_WINDOW * 1e9, duration) / BINS, 1.0)
+    span = max(duration / MAX_BINS, min(AXIS_WINDOW * 1e9, duration) / BINS, 1.0)
     cells = [np.floor((times - first) / span).astype(np.int64) for times in when]
     seen, cell = np.unique(np.concatenate(cells), return_inverse=True)
     middle = np.bincount(cell, every - first) / np.bincount(cell) + first
@@ -170,21 +173,23 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
         middles, room = (lower + upper) / 2.0, upper - lower
         bounded = np.isfinite(room)
         if steering is not None and (~measured[1:]).any():
-            steady = Limits(
+            steady_lower, steady_upper, _, steady_conflicts = Limits(
                 groups, rank_indexes, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve
             ).settle()
-            if not steady[3]:
-                middles, room = (steady[0] + steady[1]) / 2.0, np.minimum(room, steady[1] - steady[0])
+            if not steady_conflicts:
+                middles, room = (steady_lower + steady_upper) / 2.0, np.minimum(room, steady_upper - steady_lower)
                 bounded &= np.isfinite(room)
-    few = ~measured | (np.median(np.where(bounded, expected - room / MIDDLE, -1.0), axis=1) > 0)
+    imprecise = ~measured | (np.median(np.where(bounded, expected - room / MIDDLE, -1.0), axis=1) > 0)
     noise = np.where(bounded, room / MIDDLE, np.inf) ** 2
     smooth = follow(nodes, curve, np.where(bounded, middles, np.nan), noise, cuts)[0]
     tied = bounded.any(axis=1) & ~np.isnan(smooth).any(axis=1)
-    value[few & tied] = smooth[few & tied]
-    # Limits respect the largest rate, so clipped offsets do, too.
-    value = flattened(value, nodes, torn, MOST_RATE if steering is None else STEERED_RATE)
+    value[imprecise & tied] = smooth[imprecise & tied]
+    # The limits respect the largest rate, so clipped offsets respect it, too.
+    value = flattened(value, nodes, torn, MAX_RATE if steering is None else STEERED_RATE)
     value = np.clip(value, np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper))
-    expected = np.where((few & tied)[:, None], room / MIDDLE, np.minimum(expected, np.where(bounded, room, np.inf)))
+    expected = np.where(
+        (imprecise & tied)[:, None], room / MIDDLE, np.minimum(expected, np.where(bounded, room, np.inf))
+    )
     if steering is not None:
         expected = widened(expected, value, nodes, steering)
     value[0] = expected[0] = lower[0] = upper[0] = 0.0
@@ -192,7 +197,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
 
 
 def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steering: Steering) -> Floats:
-    """Offsets that follow the measured courses at cut nodes."""
+    """Replaces offsets at cut nodes by the measured courses of the clocks."""
     result = values.copy()
     for rank, course in steering.courses.items():
         cut = cuts[rank] & (nodes >= course.at[0]) & (nodes <= course.at[-1])
@@ -201,7 +206,7 @@ def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steeri
 
 
 def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering) -> Floats:
-    """Expected errors, increased by the deviation of the measured courses from the estimate beyond noise."""
+    """Increases expected errors by the deviations of the measured courses from the estimate that exceed noise."""
     result = expected.copy()
     for rank, course in steering.courses.items():
         residuals = course.value - np.interp(course.at, nodes, values[rank])
@@ -225,7 +230,7 @@ def shown_twice(
     exits: Sequence[Floats],
     rank: int,
 ) -> list[tuple[float, float]]:
-    """Intervals that a rank's clock showed twice because it was set back, from exits in the wrong order, ns."""
+    """Finds intervals that a rank's clock showed twice because it was set back, from exits in the wrong order, ns."""
     intervals = []
     for group, indexes, entry, leave in zip(groups, rank_indexes, entries, exits, strict=True):
         for column in np.flatnonzero(indexes == rank):
@@ -245,13 +250,13 @@ def shown_twice(
 
 
 def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: float) -> Floats:
-    """Limit the slope of offsets to the largest rate: the middle of the closest curves above and below.
+    """Limits the slope of offsets to the largest rate: the middle of the closest curves above and below.
 
     Args:
-        values: of each rank at the nodes, ns.
+        values: offsets of each rank at the nodes, ns.
         nodes: ns.
-        cuts: of each rank and node: its clock may have been set there.
-        rate: the largest.
+        cuts: flags of ranks and nodes; true: the rank's clock may have been set there.
+        rate: the largest rate.
     """
     result = values.copy()
     for row, cut in zip(result, cuts, strict=True):
@@ -262,7 +267,7 @@ def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: floa
 
 
 def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
-    """Approximately one instant on the clock of each rank, ns: exits of common calls, from the first rank on."""
+    """Returns the time of approximately the same instant on each rank's clock, ns, from exits of common calls."""
     origin = np.zeros(len(ranks), dtype=np.int64)
     known = np.zeros(len(ranks), dtype=bool)
     first = next(group for group in groups if ranks[0] in group.ranks)
@@ -279,11 +284,11 @@ def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
                     origin[columns[new]] = origin[columns[reference]] + int(np.sort(apart)[len(apart) // 2])
                     known[columns[new]] = True
         if int(known.sum()) == before:
-            return np.where(known, origin, origin[0])  # the times of others stay as they are
+            return np.where(known, origin, origin[0])  # without common calls: no shift against the first rank
 
 
 def clock_resolution(groups: Sequence[GroupCalls], rank: int) -> int:
-    """Greatest common divisor of the differences of a rank's time stamps, ns, at most 1 ms."""
+    """Returns the greatest common divisor of the differences of a rank's time stamps, ns, at most 1 ms."""
     divisor = 0
     for group in groups:
         column = np.flatnonzero(group.ranks == rank)

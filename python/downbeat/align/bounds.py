@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.align.calls import MOST_RATE, STEERED_RATE, Integers
+from downbeat.align.calls import MAX_RATE, STEERED_RATE, Integers
 from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, Stretch
 
-CLOCK_ROUNDING = 2.0  # ns
-MANY = 24  # bins: with this many limits, the clock counts as not set before the first or after the last
+CLOCK_ROUNDING = 2.0  # ns; smaller contradictions may come from rounding
+MANY = 24  # bins with a limit; a clock with more of them counts as not set before the first or after the last
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Conflict:
     """Calls of two ranks that contradict each other for all clocks within the largest rate.
 
     Attributes:
-        rank_index, other: indexes of the two ranks; the calls of the first contradict those of most ranks.
+        rank_index: index of the rank whose calls contradict the calls of most ranks.
+        other: index of the rank that it contradicts most.
         by_ns: size of the contradiction, ns.
         calls: group and number of the calls with the largest contradiction.
     """
@@ -40,12 +41,12 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Points:
-    """The tightest limit of each bin and rank on one side. Lower limits are negated, so both sides are upper limits.
+    """The tightest limit in each bin for each rank. Lower limits are negated and become upper limits.
 
     Attributes:
-        at: bins x columns, ns.
-        limit: ns; inf: none.
-        call: group << 40 | row.
+        at: time of the limit on the rank's clock, ns, shape (bin, rank).
+        limit: largest correction at this time, ns; inf: none.
+        call: the call that gives the limit: group << 40 | row.
     """
 
     at: Floats
@@ -54,13 +55,13 @@ class Points:
 
 
 def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Floats) -> Floats:
-    """Interpolate upper limits between nodes, for a function f with |f''| <= 2 curve.
+    """Interpolates upper limits between nodes, for a function f with |f''| <= 2 curve.
 
     Args:
-        at: ns, within the nodes or NaN.
+        at: times, ns, within the nodes or NaN.
         nodes: ns.
-        values: inf: none.
-        curve: 1/ns, of all or of each interval; inf: a clock that is steered there, and may be set once.
+        values: limits at the nodes, ns; inf: none.
+        curve: 1/ns, of all intervals or of each; inf: the clock may be steered in the interval, and be set once.
     """
     left = np.clip(np.searchsorted(nodes, at, side="right") - 1, 0, len(nodes) - 2)
     before, after = at - nodes[left], nodes[left + 1] - at
@@ -80,7 +81,7 @@ def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Flo
 
 
 def smallest_elsewhere(values: Floats) -> Floats:
-    """For each element the smallest value in the other columns of its row."""
+    """Returns, for each element, the smallest value in the other columns of its row."""
     chosen = np.argmin(values, axis=1)[:, None]
     first = np.take_along_axis(values, chosen, axis=1)
     remaining = values.copy()
@@ -89,12 +90,12 @@ def smallest_elsewhere(values: Floats) -> Floats:
     return smallest
 
 
-def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = MOST_RATE) -> Floats:
-    """The upper limits at the nodes that limits at other times imply; inf: no limit.
+def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = MAX_RATE) -> Floats:
+    """Computes the upper limits at the nodes that limits at other times imply; inf: no limit.
 
     The rate is at most `rate`, so a limit extends to other times and weakens linearly. If the second derivative is at
     least -2 curve, the offset plus curve t^2 is convex and lies below the chords between its limits: the lower convex
-    hull (monotone chain) gives the tightest ones.
+    hull (monotone chain) gives the tightest limits.
     """
     known = np.isfinite(limit)
     if not known.any():
@@ -121,28 +122,28 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = 
     return slanted(nodes, limits, rate)
 
 
-def slanted(at: Floats, values: Floats, rate: float = MOST_RATE) -> Floats:
-    """Tighten upper limits at ascending times so that neighbors differ by at most the largest rate."""
+def slanted(at: Floats, values: Floats, rate: float = MAX_RATE) -> Floats:
+    """Tightens upper limits at ascending times so that neighbors differ by at most the largest rate."""
     result: Floats = np.minimum(*both_ways(at, values, rate))
     return result
 
 
 def both_ways(at: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Upper limits at ascending times from the limits up to each time, and from those at and after it."""
+    """Returns upper limits at ascending times from the limits at or before each time, and from those at or after it."""
     ahead = np.minimum.accumulate(values - rate * at) + rate * at
     behind = np.minimum.accumulate((values + rate * at)[::-1])[::-1] - rate * at
     return ahead, behind
 
 
 def steered_reach(at: Floats, limit: Floats, nodes: Floats, stretches: Sequence[Stretch], single: bool) -> Floats:
-    """Upper limits at the nodes for a clock that may be steered except along some stretches.
+    """Computes upper limits at the nodes for a clock that may be steered except along some stretches.
 
     Args:
-        at: of limits, ns.
+        at: times of the limits, ns.
         limit: ns; inf: none.
         nodes: ns.
-        stretches: of steady course, as indexes of these nodes.
-        single: whether the clock may be set once outside of the stretches; then the weaker side's limit holds.
+        stretches: stretches of steady course, as indexes of these nodes.
+        single: true: the clock may be set once outside of the stretches, so the weaker limit of both sides holds.
     """
     known = np.isfinite(limit)
     limits = np.full(len(nodes), np.inf)
@@ -168,7 +169,7 @@ class Limits:
     """Limits on all clocks from the calls of all ranks: no exit precedes an entry that it depends on.
 
     Attributes:
-        torn: of each rank and node: no limit is taken from there, and none passes it.
+        torn: flags of ranks and nodes; true: no limit comes from the node, and no limit extends over it.
     """
 
     def __init__(
@@ -184,19 +185,19 @@ class Limits:
         curve: float,
         steering: Steering | None = None,
     ) -> None:
-        """Takes the calls.
+        """Sorts the calls of each group by bin, and interpolates the rough offsets at their entries and exits.
 
         Args:
-            groups: of calls.
-            rank_indexes: of each group, the index of its ranks among all ranks.
-            entries: of each group's calls, ns after each rank's origin; NaN: none.
-            exits: of each group's calls, in the same form.
-            bins: of each group's calls, by time.
-            nodes: ns; one in each bin and one at each end.
+            groups: calls of groups of ranks.
+            rank_indexes: for each group, the index of its ranks among all ranks.
+            entries: for each group, the entries into its calls, ns after each rank's origin; NaN: no such call.
+            exits: for each group, the exits from its calls, in the same form.
+            bins: for each group, the bin of each call.
+            nodes: ns; a node in each bin and one at each end.
             resolution: of each rank's clock, ns.
             curve: largest second derivative of the difference of two clocks, halved, 1/ns.
-            base: rough offsets of each rank at each node: the limit that is closest to them is a bin's tightest.
-            steering: of clocks that are steered; None: none is.
+            base: rough offsets of each rank at each node; the limit closest to them is the tightest of its bin.
+            steering: detected movements of the clocks; None: all clocks are free-running.
         """
         self.groups, self.nodes, self.curve, self.ranks = groups, nodes, curve, len(base)
         self.steering, self.reference, self.single = steering, 0, False
@@ -225,16 +226,16 @@ class Limits:
             self.calls.append((indexes, order, bin_of[first], first, entry, leave, *rough, *away))
 
     def points(self, lower: Floats, upper: Floats, only: int | None = None) -> tuple[Points, Points]:
-        """The tightest upper and lower limit of each rank in each bin, from the limits of its peers.
+        """Finds the tightest upper and lower limit of each rank in each bin, from the limits of its peers.
 
         Args:
             lower: lower limits of all ranks at the nodes.
             upper: upper limits of all ranks at the nodes.
-            only: use only the calls of this rank as limits of its peers; None: those of every rank.
+            only: index of a rank; only its calls limit the clocks of its peers; None: the calls of all ranks do.
         """
         shape = (len(self.nodes) - 2, self.ranks)
         results = []
-        for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one with the sign changed
+        for side, bound in ((1.0, upper), (-1.0, -lower)):  # lower limits are negated and become upper limits
             at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
             call = np.zeros(shape, dtype=np.int64)
             for number, (indexes, order, bin_of, first, entry, leave, at_entry, at_exit, *away) in enumerate(
@@ -269,11 +270,11 @@ class Limits:
         return results[0], results[1]
 
     def reached(self, points: Points, rank: int, torn: NDArray[np.bool_]) -> Floats:
-        """The upper limits of a rank at the nodes; each stretch between torn nodes uses only its own bins."""
+        """Returns the upper limits of a rank at the nodes; each stretch between torn nodes uses only its own bins."""
         limits = np.full(len(self.nodes), np.inf)
         edges = np.flatnonzero(np.diff(torn, prepend=True, append=True))
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
-            bins = slice(max(begin - 1, 0), end - 1)  # a node more than bins at both ends
+            bins = slice(max(begin - 1, 0), end - 1)  # node k is in bin k - 1; the first and last node are in no bin
             at, limit, nodes = points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end]
             if self.steering is None:
                 limits[begin:end] = reach(at, limit, nodes, self.curve)
@@ -283,19 +284,19 @@ class Limits:
         return limits
 
     def bends(self, rank: int) -> float | Floats:
-        """Largest curvature of a rank's clock against the reference in each interval; see `limits_between`."""
+        """Returns the largest curvature of a rank's clock against the reference; see `limits_between`."""
         if self.steering is None or rank == self.reference:
             return self.curve
         return self.steering.curves[rank] if self.reference == 0 else np.full(len(self.nodes) - 1, np.inf)
 
     def sweep(self, reference: int, barred: Sequence[int]) -> tuple[Floats, Floats]:
-        """The limits of each rank's clock against a reference clock.
+        """Computes the limits of each rank's clock against a reference clock.
 
         Limits propagate from rank to rank until they no longer change: Bellman-Ford shortest paths over all ranks.
 
         Args:
-            reference: rank whose offset is zero.
-            barred: ranks whose calls are ignored.
+            reference: index of the rank whose offset is zero.
+            barred: indexes of ranks whose calls are ignored.
         """
         shape = (self.ranks, len(self.nodes))
         self.reference = reference
@@ -319,7 +320,7 @@ class Limits:
         return lower, upper
 
     def settle(self) -> tuple[Floats, Floats, NDArray[np.bool_], tuple[Conflict, ...]]:
-        """The limits of all ranks against the first, the torn nodes, and the conflicts.
+        """Computes the limits of all ranks against the first rank, the torn nodes, and the conflicts.
 
         Ranks whose calls contradict those of most peers are removed one by one. The clock of such a rank may be
         consistent in stretches, between which it was set. The fewest stretches are built from the left and from the
@@ -356,7 +357,12 @@ class Limits:
         return lower, upper, self.torn, tuple(conflicts)
 
     def tears(self, sides: tuple[Points, Points], rank: int) -> NDArray[np.bool_]:
-        """Flags of the nodes around which a rank's clock was set."""
+        """Flags the nodes around which a rank's clock was set.
+
+        Args:
+            sides: upper and lower limits, from `points`.
+            rank: index of the rank.
+        """
         bins = len(self.nodes) - 2
 
         def holds(edge: int, onward: int, count: int) -> bool:
@@ -368,7 +374,7 @@ class Limits:
             return bool((-lower[inside] <= upper[inside] + CLOCK_ROUNDING).all())
 
         right, left = [0], [bins]
-        while right[-1] < bins:  # each stretch as far as it holds
+        while right[-1] < bins:  # each stretch is as long as its limits are consistent
             begin = right[-1]
             right.append(begin + furthest(partial(holds, begin, 1), bins - begin))
         while left[-1] > 0:
@@ -381,7 +387,7 @@ class Limits:
         return torn
 
     def conflict(self, rank: int, by_ns: float, barred: Sequence[int]) -> Conflict:
-        """The conflict of the rank whose calls contradict those of most peers.
+        """Finds the rank whose calls contradict those of most peers, and its conflict.
 
         Args:
             rank: the rank with the largest contradiction, if no pair of ranks contradicts.
@@ -389,7 +395,7 @@ class Limits:
             barred: ranks that were removed before.
         """
         shape = (self.ranks, len(self.nodes))
-        rate = MOST_RATE if self.steering is None else STEERED_RATE
+        rate = MAX_RATE if self.steering is None else STEERED_RATE
         room = np.full((self.ranks, self.ranks), np.inf)
         evidence = {}
         for source in range(self.ranks):
@@ -420,12 +426,12 @@ class Limits:
         return Conflict(index, other, -float(room[index, other]), tuple(dict.fromkeys(calls)))
 
 
-def furthest(holds: Callable[[int], bool], most: int) -> int:
-    """The largest number up to which a monotone predicate holds, at least 1: galloping, then binary search."""
+def furthest(holds: Callable[[int], bool], limit: int) -> int:
+    """Finds the largest number from 1 to `limit` up to which a monotone predicate holds: galloping, binary search."""
     low, high = 1, 2
-    while high <= most and holds(high):
+    while high <= limit and holds(high):
         low, high = high, 2 * high
-    high = min(high, most + 1)
+    high = min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)

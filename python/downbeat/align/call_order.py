@@ -1,9 +1,11 @@
-"""Match the collectives of two ranks whose traces have no sequence numbers.
+"""Matches the collectives of two ranks whose traces have no sequence numbers.
 
 One file may begin k calls later, lack a stretch in the middle, or lack a kind of call. The times between exits
 identify the calls, since no two steps of a program take equally long: at the correct shift the differences of exit
 times follow a line (two clocks of constant rate). If two shifts fit equally well, the match is undecided. For a few
 calls, the only shift at which no exit precedes an entry is accepted, if the files have half of their calls in common.
+
+A shift is the difference of the indexes of the same call in both lists.
 """
 
 from __future__ import annotations
@@ -14,34 +16,34 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.align.calls import MOST_RATE, Calls, Integers
+from downbeat.align.calls import MAX_RATE, Calls, Integers
 
 Floats = NDArray[np.float64]
 
-CLEAR = 4.0  # standard errors of the gain in log-likelihood over any other shift
-LEAST_GAIN = 12.0  # total gain in log-likelihood (natural logarithm)
-BLOCK = 16  # calls per fitted line, at least
-FEWEST = 6  # common calls that a decision by likelihood needs
+CLEAR = 4.0  # standard errors; minimum gain in log-likelihood over every other shift
+MIN_GAIN = 12.0  # total gain in log-likelihood (natural logarithm) over every other shift
+BLOCK = 16  # minimum number of calls per fitted line
+MIN_COMMON = 6  # common calls that a decision by likelihood needs
 RUN = 10  # consecutive calls that confirm a shift
-QUICK = 4  # best shifts of the first test
-TRIED = 40  # best shifts of the final test
-CALL_CHUNK = 128  # calls
-MOST_PARTS = 16
-HEAVY = 6.0  # bound of the gain of a single call, natural logarithm
+QUICK = 4  # shifts in the first test of likelihood
+TRIED = 40  # shifts in the final test of likelihood
+CALL_CHUNK = 128  # calls that are extrapolated together
+MAX_BLOCKS = 16  # blocks that a list of calls is divided into
+HEAVY = 6.0  # largest gain that a single call contributes, natural logarithm
 NEAR = 3  # alternative shifts on each side of a run
-WEAK = 3.0  # natural logarithms of likelihood
-FAR = 8.0  # times the median residual of a block: an outlier
+WEAK = 3.0  # gain in log-likelihood by which a neighboring shift makes a block doubtful
+FAR = 8.0  # multiple of the median residual; calls with a larger residual are outliers
 
 
 def match_by_order(other: Calls, local: Calls) -> Integers | None:
-    """For each local call the index of the same call in the other rank's list, -1: unmatched. None: undecided."""
+    """Returns, for each local call, the index of the same call in the other rank's list (-1: none); None: undecided."""
     kinds = call_kinds(other, local)
     common = np.intersect1d(*kinds)
     counts = sorted(((int((kinds[1] == kind).sum()), int(kind)) for kind in common), reverse=True)
     # First all common kinds together, then single kinds, since a file may lack some calls of a kind.
     streams = [common, *(np.array([kind]) for _, kind in counts[:3] if len(common) > 1)]
     block_count = 1
-    while len(common) and (block_count == 1 or len(local.exit) // block_count >= 2 * RUN) and block_count <= MOST_PARTS:
+    while len(common) and (block_count == 1 or len(local.exit) // block_count >= 2 * RUN) and block_count <= MAX_BLOCKS:
         for stream in streams:
             other_calls, local_calls = (np.flatnonzero(np.isin(kind, stream)) for kind in kinds)
             seeds = []
@@ -63,7 +65,7 @@ def match_by_order(other: Calls, local: Calls) -> Integers | None:
 
 
 def call_kinds(other: Calls, local: Calls) -> tuple[Integers, Integers]:
-    """A number for the kind of each call: its operation, with size and root if most values occur in both traces."""
+    """Numbers the kind of each call: its operation, with size and root if most values occur in both traces."""
     named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, local)]
     for field in ("size", "root"):
         words = [
@@ -85,7 +87,7 @@ def decided(
     kinds: tuple[Integers, Integers],
     whole_stream: bool,
 ) -> int | None:
-    """The shift at which the exit times of two streams of calls agree; None: undecided.
+    """Finds the shift at which the exit times of two streams of calls agree; None: undecided.
 
     Args:
         other: all calls of the other rank.
@@ -93,7 +95,7 @@ def decided(
         other_calls: indexes of the other rank's calls in the stream.
         block: indexes of this rank's calls in the block.
         kinds: kind of each call of both ranks.
-        whole_stream: the block is the whole stream; then causality may decide if the likelihood does not.
+        whole_stream: true: the block is the whole stream, so causality may decide if the likelihood does not.
 
     Returns:
         The position in `other_calls` of the first call of the block; negative or too large where lists only overlap.
@@ -111,8 +113,8 @@ def decided(
     order = np.argsort(rough, kind="stable")
     chosen = None
     likely = shifts[order]
-    likely = likely[common_counts(len(a), len(b))[likely + len(b) - 1] >= FEWEST]
-    if shortest > FEWEST and len(likely) and agreed(a, b, likely[:QUICK]) is not None:
+    likely = likely[common_counts(len(a), len(b))[likely + len(b) - 1] >= MIN_COMMON]
+    if shortest > MIN_COMMON and len(likely) and agreed(a, b, likely[:QUICK]) is not None:
         chosen = agreed(a, b, likely[:TRIED])
     if chosen is None and whole_stream and 1 < shortest <= 2 * RUN:
         entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, other_calls), (local, block))]
@@ -129,7 +131,7 @@ def decided(
 
 
 def mismatches(a: Integers, b: Integers) -> Integers:
-    """The number of calls of different kinds at each shift from 1 - len(b) on."""
+    """Counts the pairs of calls with different kinds at each shift from 1 - len(b) on."""
     total = common_counts(len(a), len(b))
     if len(np.unique(np.concatenate([a, b]))) == 1:
         return np.zeros(len(total), dtype=np.int64)
@@ -139,13 +141,13 @@ def mismatches(a: Integers, b: Integers) -> Integers:
 
 
 def common_counts(a: int, b: int) -> Integers:
-    """The number of common calls of two lists at each shift from 1 - b on."""
+    """Counts the common calls of two lists of lengths a and b at each shift from 1 - b on."""
     at = np.arange(1, a + b)
     return np.minimum(np.minimum(at, a + b - at), min(a, b))
 
 
 def correlated(a: Floats, b: Floats) -> Floats:
-    """Cross-correlation by FFT: sums of a[n + shift] b[n], for shifts from 1 - len(b) on."""
+    """Computes the cross-correlation by FFT: sums of a[n + shift] b[n], for shifts from 1 - len(b) on."""
     length = len(a) + len(b) - 1
     size = 1 << (length - 1).bit_length()
     sums: Floats = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b[::-1], size), size)[:length]
@@ -153,7 +155,7 @@ def correlated(a: Floats, b: Floats) -> Floats:
 
 
 def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
-    """Mean squared difference of the times between exits at each shift; asinh compresses long times to logarithms."""
+    """Returns the mean squared difference of asinh (like log for long times) of the times between exits, per shift."""
     durations = np.concatenate([a, b])
     middle = np.median(durations)
     scale = max(float(np.median(np.abs(durations - middle))), 1.0)
@@ -167,38 +169,38 @@ def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
 
 
 def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
-    """Slices of `a` and `b` that overlap when `b` is shifted by `shift`."""
+    """Returns the slices of `a` and `b` that overlap when `b` is shifted by `shift`."""
     begin, end = max(0, -shift), min(len(b), len(a) - shift)
     return slice(begin + shift, end + shift), slice(begin, end)
 
 
 def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
-    """The shift whose likelihood clearly exceeds that of all others; None: no shift does.
+    """Finds the shift whose likelihood clearly exceeds that of all other shifts; None: no such shift.
 
     A line is fitted to the clock difference in each block of `BLOCK` calls, short enough that clock rates are constant.
     The residuals get a Student t likelihood (3 degrees of freedom) at the scale of the best shift. The best shift has
     to win by `CLEAR` standard errors over the calls that it has in common with each alternative.
     """
-    rests = {}
+    residuals_of = {}
     for shift in shifts.tolist():
         left, right = pairs(a, b, shift)
-        rests[shift] = right.start, straightened(b[right], a[left] - b[right])
+        residuals_of[shift] = right.start, straightened(b[right], a[left] - b[right])
     scales = {
         shift: 1.4826 * float(np.median(np.abs(residuals))) if len(residuals) else np.inf
-        for shift, (_, residuals) in rests.items()
+        for shift, (_, residuals) in residuals_of.items()
     }
     best: int = min(scales, key=lambda shift: scales[shift])
     scale = max(scales[best], 1.0)
-    begin, best_residuals = rests[best]
-    # If a file lacks calls in the middle, two shifts each fit a part.
-    least = {shift: least_block(residuals) for shift, (_, residuals) in rests.items()}
+    begin, best_residuals = residuals_of[best]
+    # If a file lacks calls in the middle, each of two shifts fits some of the calls.
+    least = {shift: least_block(residuals) for shift, (_, residuals) in residuals_of.items()}
     if min(least, key=lambda shift: least[shift]) != best:
         return None
-    for shift, (other_begin, other_residuals) in rests.items():
+    for shift, (other_begin, other_residuals) in residuals_of.items():
         if shift == best:
             continue
         first, last = max(begin, other_begin), min(begin + len(best_residuals), other_begin + len(other_residuals))
-        if last - first < FEWEST:
+        if last - first < MIN_COMMON:
             return None
         here, there = (
             best_residuals[first - begin : last - begin],
@@ -207,13 +209,13 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
         gain = 2.0 * (np.log1p((there / scale) ** 2 / 3.0) - np.log1p((here / scale) ** 2 / 3.0))
         gain = np.clip(gain, -HEAVY, HEAVY)
         error = max(float(gain.std()), 0.5) / np.sqrt(len(gain))
-        if gain.mean() < CLEAR * error or gain.sum() < LEAST_GAIN:
+        if gain.mean() < CLEAR * error or gain.sum() < MIN_GAIN:
             return None
     return best
 
 
 def straightened(at: Floats, values: Floats) -> Floats:
-    """Residuals of values after a line fitted to each block of at least `BLOCK` values."""
+    """Returns the residuals of values from a line fitted to each block of at least `BLOCK` values."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
     x, y = (array[: blocks * length].reshape(blocks, length) for array in (at, values))
@@ -226,61 +228,61 @@ def straightened(at: Floats, values: Floats) -> Floats:
 
 
 def least_block(residuals: Floats) -> float:
-    """The smallest median of absolute residuals over blocks of at least `BLOCK` values."""
+    """Returns the smallest median of absolute residuals over blocks of at least `BLOCK` values."""
     blocks = max(len(residuals) // BLOCK, 1)
     rows = np.abs(residuals[: len(residuals) // blocks * blocks]).reshape(blocks, -1)
     return float(np.median(rows, axis=1).min()) if rows.size else np.inf
 
 
 def doubtful(a: Floats, b: Floats, right: Integers) -> NDArray[np.bool_]:
-    """Flags of values of b, matched to a[right], in blocks whose likelihood prefers a neighboring shift by `WEAK`."""
+    """Flags values of b, matched to a[right], in blocks whose likelihood prefers a neighboring shift by `WEAK`."""
     blocks = max(len(b) // BLOCK, 1)
     length = len(b) // blocks
     of = np.minimum(np.arange(len(b)) // length, blocks - 1)
     begins = np.arange(blocks) * length
-    rests, scales, inside = [], [], []
+    residuals_of, scales, inside = [], [], []
     for shift in range(-NEAR, NEAR + 1):
         shifted = right + shift
         residuals = np.abs(straightened(b, a[np.clip(shifted, 0, len(a) - 1)] - b))
-        rests.append(residuals)
+        residuals_of.append(residuals)
         inside.append(np.logical_and.reduceat((shifted >= 0) & (shifted < len(a)), begins))
         middle = np.median(residuals[: blocks * length].reshape(blocks, length), axis=1)
         scales.append(np.where(inside[-1], 1.4826 * middle, np.inf))
     scale = np.maximum(np.min(scales, axis=0), 1.0)[of]
-    costs = [2.0 * np.add.reduceat(np.log1p((residuals / scale) ** 2 / 3.0), begins) for residuals in rests]
+    costs = [2.0 * np.add.reduceat(np.log1p((residuals / scale) ** 2 / 3.0), begins) for residuals in residuals_of]
     least = np.where(inside, costs, np.inf).min(axis=0)
     flags: NDArray[np.bool_] = (costs[NEAR] > least + WEAK)[of]
     return flags
 
 
 def slopes(x: Floats, y: Floats) -> Floats:
-    """The slope of each row, limited to the largest rate: a median of pair slopes, robust to a quarter of outliers."""
+    """Estimates each row's slope, limited to the largest rate: a median of pairs, robust to 25 % outliers."""
     half = x.shape[1] // 2
     if not half:
         return np.zeros(len(x))
     apart = np.maximum(x[:, half : 2 * half] - x[:, :half], 1e-9)
-    medians: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MOST_RATE, MOST_RATE)
+    medians: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MAX_RATE, MAX_RATE)
     return medians
 
 
 def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: int) -> bool:
-    """Whether a shift violates causality for every pair of clocks within the largest rate: an exit before an entry."""
+    """Returns true if, at a shift, an exit precedes an entry for every pair of clocks within the largest rate."""
     left, right = pairs(a, b, shift)
     at = b[right]
     lower, upper = a_entry[left] - b[right], a[left] - b_entry[right]
-    slack = MOST_RATE * (a[left] - a_entry[left] + b[right] - b_entry[right]) + 2.0
+    slack = MAX_RATE * (a[left] - a_entry[left] + b[right] - b_entry[right]) + 2.0
     # Between any two calls, the difference of two clocks changes by no more than the largest rate.
-    highest = np.maximum.accumulate(lower + MOST_RATE * at)
-    lowest = np.minimum.accumulate(upper - MOST_RATE * at)
-    early = highest - MOST_RATE * at > upper + slack
-    late = lower > lowest + MOST_RATE * at + slack
+    highest = np.maximum.accumulate(lower + MAX_RATE * at)
+    lowest = np.minimum.accumulate(upper - MAX_RATE * at)
+    early = highest - MAX_RATE * at > upper + slack
+    late = lower > lowest + MAX_RATE * at + slack
     return bool(early.any() or late.any())
 
 
 def extended(
     other: Calls, local: Calls, kinds: tuple[Integers, Integers], other_calls: Integers, seed: Integers
 ) -> Integers:
-    """Extend a match from seed calls to all calls: extrapolate the clock difference, take the nearest exit.
+    """Extends a match from seed calls to all calls: extrapolates the clock difference and takes the nearest exit.
 
     Args:
         other: all calls of the other rank.
@@ -303,7 +305,7 @@ def extended(
     usual = 4.0 * float(np.median(steps)) if len(steps) else np.inf
     chunks = [np.arange(at, min(at + CALL_CHUNK, len(b))) for at in range(0, len(b), CALL_CHUNK)]
     away = [int(np.abs(seed - chunk.mean()).min()) for chunk in chunks]
-    for number in np.argsort(away, kind="stable"):  # from known calls on
+    for number in np.argsort(away, kind="stable"):  # chunks near the seed come first
         chunk = chunks[number]
         known = np.flatnonzero(row >= 0)
         if not len(known):
@@ -328,7 +330,7 @@ def extended(
                 after,
                 np.maximum(after - 1, 0),
             )
-            # Ends scatter more than calls are apart, in places: neighbors say which.
+            # Exits may scatter more than calls are apart; the running median of the shift corrects single errors.
             place_of = np.arange(len(of))
             shift = running_median(nearest - place_of)
             chosen = place_of + shift
@@ -359,7 +361,7 @@ def extended(
 
 
 def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row: Integers) -> Integers:
-    """Keep the matches of one kind of call that form runs which fit clearly better than neighboring shifts.
+    """Keeps the matches of one kind of call that form runs which fit clearly better than neighboring shifts.
 
     A single wrong match invalidates a bound, so isolated matches are dropped.
 
@@ -368,7 +370,7 @@ def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row
         b: exits of all calls of this rank, ns.
         other_calls: indexes of the other rank's calls of the kind.
         local_calls: indexes of this rank's calls of the kind.
-        row: match of each of `local_calls`, -1: none.
+        row: match of each of `local_calls`; -1: none.
     """
     kept_rows = np.full(len(local_calls), -1)
     at = np.flatnonzero(row >= 0)
@@ -395,7 +397,7 @@ def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row
 
 
 def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
-    """A robust line (Huber weights) through clock differences, and its standard error as a function of time."""
+    """Fits a robust line (Huber weights) to clock differences; returns it and a function of its standard error."""
     middle, length = float(at.mean()), float(np.std(at))
     slope = float(slopes(at[None], apart[None])[0])
     residuals = apart - slope * at
@@ -404,13 +406,13 @@ def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, floa
         center = float((weight * at).sum() / weight.sum())
         mean = float((weight * apart).sum() / weight.sum())
         wide = float((weight * (at - center) ** 2).sum())
-        prior = (scatter / MOST_RATE) ** 2
+        prior = (scatter / MAX_RATE) ** 2
         slope = float((weight * (at - center) * (apart - mean)).sum()) / (wide + prior)
-        slope = min(max(slope, -MOST_RATE), MOST_RATE)
+        slope = min(max(slope, -MAX_RATE), MAX_RATE)
         residuals = apart - mean - slope * (at - center)
         weight = 1.0 / np.maximum(1.0, np.abs(residuals) / (1.5 * scatter))
     count = len(at)
-    tilt = min(scatter / max(np.sqrt(count) * length, 1e-9), MOST_RATE)
+    tilt = min(scatter / max(np.sqrt(count) * length, 1e-9), MAX_RATE)
 
     def error(when: Floats) -> Floats:
         away = np.abs(when - middle)
@@ -422,7 +424,7 @@ def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, floa
 
 
 def running_median(values: Integers, reach: int = 4) -> Integers:
-    """Running median over `reach` neighbors on each side; the edges are padded."""
+    """Returns the running median over `reach` neighbors on each side; the edges are padded."""
     if len(values) <= 2:
         return values
     reach = min(reach, (len(values) - 1) // 2)

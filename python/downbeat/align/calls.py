@@ -1,6 +1,6 @@
-"""The collectives in a trace of one rank, on that rank's own clock, and what all readers of traces share.
+"""Defines the collectives in a trace of a rank, on that rank's clock, and helpers for all readers of traces.
 
-A `Trace` is what every reader returns and `axis` works on.
+Every reader (formats/) returns `RankTrace`s; clocks.py aligns them. A group is a communicator or process group.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from downbeat.errors import UsageError
 from downbeat.text import counted
 
 Integers = NDArray[np.int64]
-MOST_RATE = 200e-6  # difference of two clocks that keep 100 ppm each
-SLEW_RATE = 500e-6  # by which ntpd and adjtime slew a clock; chrony's maxslewrate may be set to it
-STEERED_RATE = MOST_RATE + 2 * SLEW_RATE  # difference of two clocks that are slewed in opposite directions
+MAX_RATE = 200e-6  # rate difference of two clocks that are within 100 ppm
+SLEW_RATE = 500e-6  # rate at which ntpd and adjtime slew a clock; chrony's maxslewrate may be set to it
+STEERED_RATE = MAX_RATE + 2 * SLEW_RATE  # rate difference of two clocks that are slewed in opposite directions
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of one group of ranks on one rank, in its order.
+    """The calls of a group of ranks on a rank, in the rank's order.
 
     Attributes:
-        group: same name on all members: a process group or communicator.
-        ranks: of the group, in the job's numbering; empty: the trace does not say.
+        group: name of the group, equal on all members.
+        ranks: ranks of the group in the job; empty: not known.
         operation: name of each call, lower case, without a library's prefix: allreduce, bcast, barrier ...
-        sequence: number of each call that is the same on all members; None: calls match by their order.
-        root: in the job's numbering, of each call; -1: none, or the trace does not say.
-        size: bytes of each call; -1: the trace does not say.
-        entry, exit: of each call, ns on the rank's own clock.
-        description: of the group, for people; empty: the trace has none.
+        sequence: number of each call, equal on all members; None: not known, and calls match by their order.
+        root: root of each call, as a rank in the job; -1: none, or not known.
+        size: bytes of each call; -1: not known.
+        entry: begin of each call, ns on the rank's clock.
+        exit: end of each call, ns on the rank's clock.
+        description: the trace's description of the group; empty: none.
     """
 
     group: str
@@ -54,11 +55,11 @@ class RankTrace:
     """A trace of one rank.
 
     Attributes:
-        path: it was read from.
-        rank: in the job; -1: the file does not say.
-        host: name of its machine; empty: the trace does not say.
-        calls: one for each group.
-        oscillator: whether its stamps are of an oscillator that NTP does not steer.
+        path: the file.
+        rank: rank in the job; -1: the file does not have it.
+        host: name of the host; empty: not known.
+        calls: the calls of each group.
+        oscillator: true: times are from an oscillator that NTP does not steer.
     """
 
     path: Path
@@ -69,8 +70,8 @@ class RankTrace:
 
 
 CALL_PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
-# As a name begins once its prefix is off. Words may be joined: all_reduce, all-reduce, AllReduce, _allgather_base. With
-# parts of their own size (allgatherv, alltoallw) empty parts bind nobody: these keep their own name.
+# The begin of a name without prefix. Words may be joined: all_reduce, all-reduce, AllReduce, _allgather_base.
+# Operations with a size per rank (allgatherv, alltoallw) keep their own name: a rank with size 0 need not wait.
 STEM = re.compile(
     r"[^a-z]*(?!reduce_?local)(all.?reduce|all.?gather|reduce.?scatter|all.?to.?all|barrier|broadcast|bcast|reduce|gather"
     r"|scatter)(?:(?P<uneven>[vw])c?(?![a-z]))?",
@@ -80,11 +81,11 @@ MPI_NAMES = {"reducescatter": "reduce_scatter", "broadcast": "bcast"}
 
 
 class NoTraceError(UsageError):
-    """A file is readable, but has nothing that can be aligned."""
+    """A file is readable, but has no calls that can be aligned."""
 
 
 def normalize(name: str) -> str | None:
-    """MPI's name of a collective, lower case; None for other names."""
+    """Returns MPI's name of a collective, lower case; None: not a collective."""
     match = STEM.match(CALL_PREFIX.sub("", name))
     if match is None:
         return None
@@ -94,7 +95,7 @@ def normalize(name: str) -> str | None:
 
 @dataclass
 class Call:
-    """A call of a collective; as in `Calls`, sequence -1 if it has no number."""
+    """A call of a collective, with fields as in `Calls`; sequence -1: not known."""
 
     operation: str
     entry: int
@@ -106,13 +107,13 @@ class Call:
 
 @dataclass
 class Gathered:
-    """The calls of a rank, by group.
+    """Collects the calls of a rank by group while a reader reads a file.
 
     Attributes:
-        calls: of each group.
-        ranks: of each group, in the job's numbering; empty: the trace does not say.
-        skipped: events left out, by kind.
-        descriptions: of groups, for people.
+        calls: calls of each group.
+        ranks: ranks of each group in the job; empty: not known.
+        skipped: number of events left out, by kind.
+        descriptions: description of each group.
     """
 
     calls: dict[str, list[Call]] = field(default_factory=dict)
@@ -121,7 +122,7 @@ class Gathered:
     descriptions: dict[str, str] = field(default_factory=dict)
 
     def describe(self, group: str, text: object) -> None:
-        """Keeps what a trace calls a group, for people; PyTorch has "undefined" for none."""
+        """Stores the trace's description of a group, unless it is empty or PyTorch's "undefined"."""
         if isinstance(text, str) and text not in ("", "undefined"):
             self.descriptions[group] = text
 
@@ -141,7 +142,7 @@ class Gathered:
 
 
 def sorted_calls(group: str, ranks: tuple[int, ...], calls: list[Call]) -> Calls:
-    """Returns the calls of a group as arrays, by time of entry; by sequence if each call has one of its own."""
+    """Returns the calls of a group as arrays, by time of entry; without sequence unless all numbers are different."""
     calls = sorted(calls, key=lambda call: call.entry)
     numbers = np.array([call.sequence for call in calls], dtype=np.int64)
     numbered = bool((numbers >= 0).all()) and len(np.unique(numbers)) == len(numbers)
@@ -159,31 +160,31 @@ def sorted_calls(group: str, ranks: tuple[int, ...], calls: list[Call]) -> Calls
 
 UNKNOWN_RANK = -1
 GIVE = "say it: RANK=FILE, as in 0={}"
-MOST_NAMED_FILES = 4
-# Ranks within a node or a group of ranks.
-OF_A_PART = re.compile(r"(?:local|node|group|tp|pp|dp|ep|cp|mp|sp|fsdp)[-_.]?rank[-_.]?\d+", re.IGNORECASE)
-OF_ALL = re.compile(r"(?:(?:global|world)[-_.]?rank|(?<![A-Za-z])rank)[-_.]?(\d+)", re.IGNORECASE)
-PLACE = re.compile(r"(?<!\d)(\d+)[-_ ]?of[-_ ]?(\d+)(?!\d)", re.IGNORECASE)
+MAX_NAMED_FILES = 4  # files that a message names
+# Words in names of files. The first is a rank within a node or a group of ranks, not in the job.
+LOCAL_RANK = re.compile(r"(?:local|node|group|tp|pp|dp|ep|cp|mp|sp|fsdp)[-_.]?rank[-_.]?\d+", re.IGNORECASE)
+JOB_RANK = re.compile(r"(?:(?:global|world)[-_.]?rank|(?<![A-Za-z])rank)[-_.]?(\d+)", re.IGNORECASE)
+RANK_OF_COUNT = re.compile(r"(?<!\d)(\d+)[-_ ]?of[-_ ]?(\d+)(?!\d)", re.IGNORECASE)
 PROCESS_NUMBER = re.compile(r"(?<![A-Za-z])(?:worker|process|proc|procid|task)[-_.]?(\d+)", re.IGNORECASE)
 MACHINE_NUMBER = re.compile(r"(?<![A-Za-z])(?:host|node)[-_.]?(\d+)", re.IGNORECASE)
-# PyTorch's handler: worker.time.pt.trace.json, where the worker is host_pid if nobody named it.
+# Names of PyTorch's handler: worker.time.pt.trace.json; without a name for the worker, it is host_pid.
 PYTORCH = re.compile(r"(?:\.\d+)?\.pt\.trace\.json(?:\.gz)?$")
 OWN_NUMBER = re.compile(r"(?<=[-_.])\d+(?=[-_.]|$)")
-# What launchers set in the environment of a process, the closest one first.
+# Variables that launchers set in the environment of a process, by priority.
 RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def rank_of(path: Path) -> int | None:
-    """The rank in the name of a file or of its directory: rank-3.json, trace_3_of_8, rank3/a.json.
+    """Finds the rank in the name of a file or of its directory: rank-3.json, trace_3_of_8, rank3/a.json.
 
     None if there is no rank or more than one. A machine's number counts only if the name has no other number.
     """
     for name in (path.name, path.parent.name):
         worker, times = PYTORCH.subn("", name)
-        words = OF_A_PART.sub("", worker)
-        positions = {int(match[1]) for match in PLACE.finditer(words) if int(match[1]) < int(match[2])}
-        kinds = [{int(number) for number in OF_ALL.findall(words)} | positions]
-        # A worker of PyTorch's may be a host with a process number: worker-3_12345.
+        words = LOCAL_RANK.sub("", worker)
+        positions = {int(match[1]) for match in RANK_OF_COUNT.finditer(words) if int(match[1]) < int(match[2])}
+        kinds = [{int(number) for number in JOB_RANK.findall(words)} | positions]
+        # PyTorch's worker may be a host with a process id: worker-3_12345.
         known = [match for match in PROCESS_NUMBER.finditer(words) if not times or match.end() == len(words)]
         kinds.append({int(match[1]) for match in known})
         kinds.append(set() if times else {int(number) for number in MACHINE_NUMBER.findall(words)})
@@ -194,7 +195,7 @@ def rank_of(path: Path) -> int | None:
 
 
 def rank_in_environment(text: str) -> int | None:
-    """The rank from a launcher's variables in a text: RANK=3."""
+    """Finds the rank in the variables of launchers in a text: RANK=3; None: no such variable."""
     ranks = {
         name: int(value) for name, value in re.findall(r"\b([A-Z][A-Z_0-9]*)=(\d+)\b", text) if name in RANK_VARIABLES
     }
@@ -202,7 +203,7 @@ def rank_in_environment(text: str) -> int | None:
 
 
 def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
-    """Ranks of files whose names have one number each, if the numbers are 0, 1, 2 ...: report.%q{PMI_RANK}."""
+    """Returns ranks of files whose names have one number each, if the numbers are 0, 1, 2 ...; else an empty dict."""
     stems = [PYTORCH.sub("", path.name).removesuffix(".gz") for path in paths]
     numbers = [OWN_NUMBER.findall(stem.rpartition(".")[0] or stem) for stem in stems]
     if len(paths) > 1 and all(len(some) == 1 for some in numbers):
@@ -213,14 +214,14 @@ def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
 
 
 def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], user_ranks: Mapping[Path, int]) -> dict[int, RankTrace]:
-    """Returns the traces in files by rank, ascending.
+    """Assigns ranks to the traces in files; returns the traces by rank, ascending.
 
     Args:
-        files: with their traces, whose rank is `UNKNOWN_RANK` where the file does not say it.
+        files: files with their traces, whose rank is `UNKNOWN_RANK` if the file does not have it.
         user_ranks: ranks of files from the command line.
 
     Raises:
-        UsageError: a rank is not known, or is given otherwise than the file says, or two are of one rank.
+        UsageError: a rank is not known, or differs from the rank in the file, or two files have the same rank.
     """
     unknown = [
         path for path, traces in files if any(trace.rank == UNKNOWN_RANK for trace in traces) and path not in user_ranks
@@ -255,7 +256,7 @@ def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], user_ranks: Mappin
             else ""
         )
         chosen = [str(some[0].path) for _, some in sorted(by_rank.items())]
-        shown = " ".join(chosen[:MOST_NAMED_FILES]) + (" ..." if len(chosen) > MOST_NAMED_FILES else "")
+        shown = " ".join(chosen[:MAX_NAMED_FILES]) + (" ..." if len(chosen) > MAX_NAMED_FILES else "")
         raise UsageError(
             f"'{first}' and '{second}' are both of rank {rank}{more}; give one file for each rank, as {shown}"
         )

@@ -1,6 +1,7 @@
-"""Estimate clocks with a Kalman filter and Rauch-Tung-Striebel smoother from the exits of synchronizing collectives.
+"""Estimates clocks with a Kalman filter and Rauch-Tung-Striebel smoother from the exits of synchronizing collectives.
 
-The measurement model: on average the ranks leave such a collective together, up to the observed scatter.
+The measurement model: on average the ranks leave such a collective together, up to the observed scatter. Nodes are the
+times at which clocks are estimated, one for each bin of calls (see axis.py).
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 
 USUAL_RATE = 100e-6  # prior standard deviation of the rate difference of two clocks
 STEADY_NS = 60e9  # ns: correlation time of rate changes
-PASSES = 6  # of reweighting
-BLOCKS = 16  # of the cross-validation in `error_factor`
-LEAST_FACTOR = 0.9
-FREE = 0.7  # share of the measurement variance: an estimate above it interpolates single exits
-LEAST_ENDS = 5
-CLOSE = 1.0  # standard deviations: Huber weights (1964) decrease beyond
+PASSES = 6  # passes of robust reweighting
+BLOCKS = 16  # blocks of the cross-validation in `error_factor`
+MIN_FACTOR = 0.9  # smallest result of `error_factor` before its safety margin
+FREE = 0.7  # ratio of the variance of the estimate to the noise; above, the estimate only interpolates single exits
+MIN_NODES = 5  # nodes with exits; from more, the noise of such an estimate can be measured
+CLOSE = 1.0  # standard deviations; Huber weights (1964) decrease beyond
 
 
 class ClockFilter:
-    """Offsets of all clocks from the exits of calls.
+    """Estimates the offsets of all clocks from the exits of calls.
 
     Attributes:
         latest: the last result of `estimate`.
-        shown: by rank: times of exits on its clock, and the offsets they measure, ns.
+        shown: rank -> times of exits on its clock, and the offsets that they measure, ns.
     """
 
     def __init__(
@@ -55,12 +56,16 @@ class ClockFilter:
         self.latest: tuple[Floats, Floats, NDArray[np.bool_]]
 
     def estimate(self, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Offset and expected error of each rank and node, ns, and flags of the ranks that exits determine.
+        """Estimates the offset of each rank at each node, ns.
 
-        Ranks are added one after the other to the known ranks; those with the most common calls come first.
+        Ranks are added step by step to the known ranks; those with the most common calls come first.
 
         Args:
-            cuts: of each rank and node: its clock may have been set there.
+            cuts: flags of ranks and nodes; true: the clock may have been set there.
+
+        Returns:
+            Offset and expected error of each rank and node, ns (NaN: not known); flags of the ranks that exits
+            determine.
         """
         ranks = len(self.resolution)
         value, error = np.zeros((ranks, len(self.nodes))), np.zeros((ranks, len(self.nodes)))
@@ -90,7 +95,7 @@ class ClockFilter:
     def placed(
         self, new: NDArray[np.bool_], known: NDArray[np.bool_], value: Floats, error: Floats, cuts: NDArray[np.bool_]
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Estimate new ranks against the consensus (median exit) of known ranks: offsets, errors, measured ranks."""
+        """Estimates new ranks against the consensus (median exit) of known ranks: offsets, errors, measured ranks."""
         columns = np.flatnonzero(new)
         row_of_rank = np.full(len(new), -1)
         row_of_rank[columns] = np.arange(len(columns))
@@ -121,7 +126,7 @@ class ClockFilter:
                     continue
                 scatter = float(np.hypot(1.4826 * np.median(np.abs(every)), floor[row]))
                 counted = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(every), 1e-9))
-                near = np.mean(counted >= 1.0)  # more than a half, as the median is
+                near = np.mean(counted >= 1.0)  # more than half, since the scatter is at least the median
                 noise[row] = max(np.mean((counted * every) ** 2), 0.2 * scatter**2) / near**2 * counted.mean()
                 for residuals, (_, _, nodes, first) in zip(rests, some, strict=True):
                     counts = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(residuals), 1e-9)))
@@ -138,8 +143,8 @@ class ClockFilter:
         shown, measured = np.ones(len(line), dtype=bool), np.isfinite(shares).any(axis=1, keepdims=True)
         for row in np.flatnonzero(np.nanmedian(np.where(measured, shares, 0.0), axis=1) > FREE).tolist():
             at = np.flatnonzero(weight[row] > 0)
-            shown[row] = len(at) > LEAST_ENDS
-            if shown[row]:  # then the residuals from both neighbors bound the noise
+            shown[row] = len(at) > MIN_NODES
+            if shown[row]:  # the residuals from the line through both neighbors are a lower bound of the noise
                 x, y = self.nodes[at], line[row, at]
                 fraction = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
                 missed = (y[1:-1] - y[:-2] - fraction * (y[2:] - y[:-2])) ** 2 / (
@@ -150,9 +155,9 @@ class ClockFilter:
 
 
 class States(NamedTuple):
-    """The state of each clock at each node, shape (node, rank): mean and covariance; NaN where it is not known.
+    """Mean and covariance of each clock's state at each node, shape (node, rank); NaN: not known.
 
-    The offset is what has to be added to the clock. Its derivative is the rate.
+    The offset is the time that has to be added to the clock. Its derivative is the rate.
     """
 
     offset: Floats  # ns
@@ -165,7 +170,7 @@ class States(NamedTuple):
 def follow(
     nodes: Floats, curve: float, measured: Floats, noise: Floats, cuts: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, float]:
-    """Smoothed offsets of the clocks, their variances, and a factor of their errors.
+    """Smooths the measured offsets of the clocks; returns offsets, their variances, and a factor of their errors.
 
     A Kalman filter (Kalman 1960) forward in time, a smoother backward (Rauch, Tung and Striebel 1965). The state
     is offset and rate; the rate is a random walk bounded by the wander. The factor is the error of predicted left-out
@@ -176,7 +181,7 @@ def follow(
         curve: largest second derivative of a clock, halved, 1/ns.
         measured: offset of each rank at each node, ns; NaN: none.
         noise: variance of each measurement, ns^2; inf: none.
-        cuts: of each rank and node: its clock may have been set there.
+        cuts: flags of ranks and nodes; true: the clock may have been set there.
     """
     there = np.isfinite(measured) & np.isfinite(noise) & ~cuts
     states = smoothed(*filtered(nodes, curve, measured, noise, there, cuts), np.diff(nodes), cuts)
@@ -187,13 +192,13 @@ def follow(
 def filtered(
     nodes: Floats, curve: float, measured: Floats, noise: Floats, there: NDArray[np.bool_], cuts: NDArray[np.bool_]
 ) -> tuple[States, States]:
-    """Kalman filter: the updated state at each node, and the state predicted from the nodes before."""
+    """Runs the Kalman filter; returns the updated state at each node, and the state predicted from earlier nodes."""
     ranks, count = measured.shape
     x, v, xx, xv, vv = States(np.full((count, ranks), np.nan), *(np.zeros((count, ranks)) for _ in range(4)))
     predicted = States(*np.zeros((5, count, ranks)))
     started = np.zeros(ranks, dtype=bool)
     for k, h in enumerate(np.diff(nodes, prepend=nodes[0])):
-        grow = (curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0  # of the variance of the rate
+        grow = (curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0  # growth of the variance of the rate
         if k:
             x[k], v[k] = x[k - 1] + h * v[k - 1], v[k - 1]
             xx[k] = xx[k - 1] + 2 * h * xv[k - 1] + h * h * vv[k - 1] + grow * h * h / 3.0
@@ -218,7 +223,7 @@ def filtered(
 
 
 def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.bool_]) -> States:
-    """Rauch-Tung-Striebel smoother: states given all measurements; extrapolated before the first one.
+    """Runs the Rauch-Tung-Striebel smoother: states from all measurements, extrapolated before the first measurement.
 
     Args:
         states: updated states from `filtered`; changed in place.
@@ -258,11 +263,11 @@ def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.
 
 
 def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floats, there: NDArray[np.bool_]) -> float:
-    """Ratio of true to expected errors by cross-validation: blocks against the estimate without them.
+    """Estimates the ratio of true to expected errors by cross-validation of blocks against the estimate without them.
 
     Args:
         offset: smoothed offset of each rank and node, ns.
-        variance: of the offset, ns^2.
+        variance: variance of the offset, ns^2.
         measured: as in `follow`.
         noise: as in `follow`.
         there: flags of measurements.
@@ -279,11 +284,11 @@ def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floa
         squares = (residuals / weight) ** 2 / (1.0 / weight - share / weight)
         squares = np.minimum(squares[(weight > 0) & (share < 0.8)], 25.0)
     factor = np.sqrt(squares.mean()) if len(squares) > 2 else 1.0
-    return 1.05 * max(float(factor), LEAST_FACTOR)
+    return 1.05 * max(float(factor), MIN_FACTOR)
 
 
 def middle_of(values: Floats) -> Floats:
-    """The median of the known values of each row."""
+    """Returns the median of the known values of each row; NaN: none is known."""
     if values.shape[1] == 1:
         return values[:, 0]
     ordered = np.sort(values, axis=1)  # NaN last

@@ -1,7 +1,8 @@
-"""A program of MPI that samples the clocks of its processes: one process per host, under libdownbeat-preload.
+"""Samples the clocks of hosts: an MPI program with one process per host, under libdownbeat-preload.
 
-It runs as a file, without a package: python sampler.py INTERVAL SECONDS UNTIL_EOF. The samples are the clock table of a
-recording. MPI_Init takes the first one, MPI_Finalize the last: after a signal, SECONDS, or the end of rank 0's input.
+It runs as a file, without the package: python clock_sampler.py INTERVAL SECONDS UNTIL_EOF. The samples are the clock
+table of a recording. MPI_Init takes the first sample, MPI_Finalize the last: after a signal, after SECONDS, or at the
+end of rank 0's standard input.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 
 
 def main(interval: float, seconds: float, until_eof: bool) -> int:
-    """Samples; returns the exit status."""
+    """Samples the clocks every `interval` seconds; returns the exit status."""
     preload = ctypes.CDLL(None)
     signals, wake = os.pipe()
     for end in (signals, wake):
@@ -36,14 +37,17 @@ def main(interval: float, seconds: float, until_eof: bool) -> int:
     more = 1 if size > 0 else -1
     while more > 0:
         passed = time.monotonic() - begin
-        until = begin + min((passed // interval + 1) * interval, seconds)  # samples that are missed are left out
+        until = begin + min((passed // interval + 1) * interval, seconds)  # skips samples that are overdue
         go_on = wait(until, signals, until_eof) and time.monotonic() - begin < seconds
         more = preload.downbeat_preload_sample(int(go_on), ctypes.c_double(until - time.monotonic()))
     return 1 if more < 0 or preload.MPI_Finalize() else 0
 
 
 def wait(until: float, signals: int, until_eof: bool) -> bool:
-    """Waits; returns False at once after a signal, or the end of standard input. Process 0's word counts."""
+    """Waits until a time; returns False at once after a signal or the end of standard input.
+
+    Only the result on process 0 decides whether sampling goes on.
+    """
     while (remaining := until - time.monotonic()) > 0:
         ready, _, _ = select.select([signals, *([0] if until_eof else [])], [], [], remaining)
         if signals in ready or (0 in ready and not os.read(0, 256)):

@@ -1,4 +1,8 @@
-"""Align traces: move the clock of each rank to one axis, and find the ranks that are late at calls."""
+"""Aligns traces for `downbeat align`: moves the clock of each rank to one axis, and finds ranks that are late at calls.
+
+The axis is the clock of the first rank. A clock is slewed if its rate is changed for a while, set if its time jumps,
+steered if either happens, and free-running otherwise.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +37,15 @@ from downbeat.trace.balance import times_of_ranks
 from downbeat.trace.clocks import NS
 from downbeat.trace.records import Records
 
-FEWEST_RANKS = 2
-STANDARD_ERRORS = 3  # lateness below this is undecided
-FEWEST_CALLS = 10
-ALWAYS_LATE = 0.95  # share of the calls
-CLEARLY = 1.1  # ratio of times in calls
-CLEAR_RATE = 5.0  # standard errors: a rate that differs from 0
-KNOWN_RATE = 1e-6  # standard error below which a rate is reported even if it is 0
-WIDE = 1e-3  # s: smaller bounds are as short as operations
-WIDER = 3.0  # times the bound in the middle of the run: reported as the cost of steered clocks
+MIN_RANKS = 2  # ranks that can be aligned
+STANDARD_ERRORS = 3  # of times; a rank with less lateness is not called late
+MIN_CALLS = 10  # calls that `always_last` needs
+ALWAYS_LATE = 0.95  # share of the calls in which the rank spends the least time
+LONGER = 1.1  # median time of the other ranks in a call, relative to this rank
+CLEAR_RATE = 5.0  # standard errors; a rate that differs more from 0 is reported
+KNOWN_RATE = 1e-6  # standard error; a rate with a smaller error is always reported
+WIDE = 1e-3  # s; smaller bounds are not reported as wide
+WIDER = 3.0  # ratio to the bound in the middle of the run; larger bounds are reported as the cost of steered clocks
 
 
 class RankClocks(Table):
@@ -49,29 +53,29 @@ class RankClocks(Table):
 
     rank: Ints = column("rank in the job")
     host: Texts = column("name of the host; empty: not known")
-    axis: Ints = column("the rank whose clock is the axis")
-    calls: Ints = column("calls that tie the clock to it", "1")
-    offset_s: Floats = column("the clock against its axis: positive if it is ahead", "s")
+    axis: Ints = column("rank whose clock is the axis")
+    calls: Ints = column("calls that the rank has in common with others", "1")
+    offset_s: Floats = column("time of the clock minus time of its axis: positive if the clock is ahead", "s")
     rate: Floats = column(
-        "by how much the clock is too fast, mean over the run; NaN: not known to 1 ppm or to a fifth of it", "1"
+        "mean rate of the clock against its axis, minus 1; NaN: not known to 1 ppm or to a fifth of it", "1"
     )
-    rate_error: Floats = column("standard error of it", "1")
+    rate_error: Floats = column("standard error of the rate", "1")
     bound_s: Floats = column("largest possible error of the offset; NaN: a call of the rank has none", "s")
     expected_error_s: Floats = column("standard error of the offset", "s")
-    largest_bound_s: Floats = column("largest bound of all calls; NaN: likewise", "s")
-    at_s: Floats = column("that call, after the rank's first one", "s")
+    largest_bound_s: Floats = column("largest bound of all calls; NaN: a call of the rank has none", "s")
+    at_s: Floats = column("time of the call that these numbers are for, after the rank's first call", "s")
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Traces on one axis: the clock of the first rank.
+    """Aligned traces.
 
     Attributes:
-        axes: the clocks of all ranks that collectives tie to each other, most often all ranks.
-        groups: of calls.
-        ranks: their clocks, by rank.
-        notes: on calls left out, and on faults of calls.
-        movements: of clocks that were slewed or set: rank, from_s and to_s after its first call, by_s.
+        axes: an axis for each set of ranks that common collectives connect; mostly there is one set, all ranks.
+        groups: calls of groups of ranks.
+        ranks: the clocks, by rank.
+        notes: facts on calls left out, and on problems with calls and clocks.
+        movements: clocks that were slewed or set: rank, from_s and to_s after its first call, by_s.
     """
 
     axes: tuple[Axis, ...]
@@ -81,42 +85,42 @@ class Aligned:
     movements: tuple[dict[str, float], ...] = ()
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
-        """Times of a rank's clock on its axis, their bounds and expected errors, ns; see `Axis.correct`."""
+        """Converts times of a rank's clock to its axis, with bounds and expected errors, ns; see `Axis.correct`."""
         return self.axis_of(rank).correct(rank, times)
 
     def axis_of(self, rank: int) -> Axis:
-        """The axis of a rank, the first one if it has none."""
+        """Returns the axis of a rank; the first axis if no calls connect the rank to others."""
         return next((axis for axis in self.axes if rank in axis.ranks), self.axes[0])
 
     @property
     def axis(self) -> CommonAxis:
-        """Whose clock the axis is, and for which clocks the bounds hold."""
+        """The fact on the axis: the rank whose clock it is, and the clocks for which the bounds hold."""
         first = self.axes[0]
         steered = first.steering is not None
-        return CommonAxis(int(first.ranks[0]), steered, SLEW_RATE, float(first.most_rate), float(first.curve) / NS)
+        return CommonAxis(int(first.ranks[0]), steered, SLEW_RATE, float(first.max_rate), float(first.curve) / NS)
 
     def corrected(self, rank: int, times: Integers) -> Integers:
-        """Times of a rank's clock, ns, on its axis."""
+        """Converts times of a rank's clock to its axis, ns."""
         return self.correct(rank, times)[0]
 
     @property
     def whole(self) -> bool:
-        """Whether all ranks are on one axis and have a bound there at all times."""
+        """True if all ranks are on one axis and have a bound at all times."""
         return len(self.axes) == 1 and not np.isnan(self.ranks.bound_s).any()
 
 
 def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = False) -> Aligned:
-    """Puts traces on one axis.
+    """Aligns traces.
 
     Args:
-        traces: of two ranks at least.
+        traces: of at least two ranks.
         wander: largest change of a clock's rate, 1/s.
-        steered: whether NTP may slew the clocks in addition.
+        steered: true: NTP may also slew the clocks.
 
     Raises:
         UsageError: no two ranks have a collective in common.
     """
-    if len(traces) < FEWEST_RANKS:
+    if len(traces) < MIN_RANKS:
         raise UsageError(f"{counted(len(traces), 'rank')} cannot be aligned; give the traces of two ranks or more")
     groups, notes = match(traces)
     known = [group for group in groups if np.isin(group.operation, ORDERING).any()]
@@ -155,7 +159,7 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
 
 
 def clock_movements(axis: Axis, traces: Sequence[RankTrace]) -> list[Fact]:
-    """The clocks that were slewed or set."""
+    """Reports clocks that were slewed or set."""
     facts: list[Fact] = []
     for movement in axis.steering.movements if axis.steering else ():
         begin, end = times_of(axis, traces, movement)
@@ -168,7 +172,7 @@ def clock_movements(axis: Axis, traces: Sequence[RankTrace]) -> list[Fact]:
 
 
 def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tuple[float, float]:
-    """Begin and end of a movement, s after the rank's first call."""
+    """Returns begin and end of a movement, s after the rank's first call."""
     rank = int(axis.ranks[movement.rank_index])
     trace = next(trace for trace in traces if trace.rank == rank)
     first = min(int(calls.entry.min()) for calls in trace.calls if len(calls.entry)) - int(
@@ -178,7 +182,7 @@ def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tup
 
 
 def wide_bounds(groups: Sequence[GroupCalls], wander: float, table: RankClocks) -> list[Fact]:
-    """The largest bound, if it is wide only because clocks may be steered; else none."""
+    """Reports the largest bound if it is wide only because clocks may be steered; else returns an empty list."""
     wide, middle = (float(np.fmax.reduce(bounds)) for bounds in (table.largest_bound_s, table.bound_s))
     if not wide > max(WIDER * middle, WIDE):
         return []
@@ -196,7 +200,7 @@ def wide_bounds(groups: Sequence[GroupCalls], wander: float, table: RankClocks) 
 
 
 def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict[str, Any]:
-    """The row of a rank in RankClocks."""
+    """Returns the row of a rank in RankClocks."""
     times = np.sort(np.concatenate([calls_of(group, trace.rank) for group in groups]))
     moved, bound, expected = axis.correct(trace.rank, times)
     finite = np.isfinite(bound)
@@ -227,28 +231,28 @@ def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict
 
 
 def always_last(groups: Sequence[GroupCalls]) -> list[Fact]:
-    """The rank that spends the least time in nearly all calls, of each group and operation that has such a rank.
+    """Reports, for each group and operation, a rank that spends less time than all others in nearly all calls.
 
-    The time in a call needs only the rank's own clock.
+    Either this rank arrives last, or its clock is off. The time in a call needs only the rank's clock.
     """
     facts: list[Fact] = []
     for group in groups:
         for operation in np.unique(group.operation[np.isin(group.operation, TO_ALL)]):
             rows = (group.operation == operation) & ~group.missing.any(axis=1)
             spent = (group.exit - group.entry)[rows]
-            if len(spent) < FEWEST_CALLS or group.unsure.any():
+            if len(spent) < MIN_CALLS or group.unsure.any():
                 continue
             fewest = int(np.argmin(np.median(spent, axis=0)))
             least, other_times = spent[:, fewest], np.delete(spent, fewest, axis=1)
             times = float(np.median(least)), float(np.median(other_times))
-            if (least < other_times.min(axis=1)).mean() >= ALWAYS_LATE and times[1] >= CLEARLY * times[0]:
+            if (least < other_times.min(axis=1)).mean() >= ALWAYS_LATE and times[1] >= LONGER * times[0]:
                 rank = int(group.ranks[fewest])
                 facts.append(LastOrClockOff(group.name, str(operation), rank, times[0] * NS, times[1] * NS))
     return facts
 
 
 def overlaps(trace: RankTrace) -> bool:
-    """Whether two calls of a rank overlap, as nonblocking ones do."""
+    """Returns true if two calls of a rank overlap, like nonblocking calls."""
     none = np.empty(0, dtype=np.int64)
     entry, end = (
         np.concatenate([none, *(getattr(calls, name) for calls in trace.calls)]) for name in ("entry", "exit")
@@ -258,30 +262,30 @@ def overlaps(trace: RankTrace) -> bool:
 
 
 def calls_of(group: GroupCalls, rank: int) -> Integers:
-    """The entries of a rank into the calls of a group, ns on its clock."""
+    """Returns the entries of a rank into the calls of a group, ns on its clock."""
     column = np.flatnonzero(group.ranks == rank)
     return group.entry[:, column][~group.missing[:, column]]
 
 
 def contradictions(axis: Axis) -> list[Fact]:
-    """The calls that contradict each other."""
+    """Reports calls that contradict each other."""
     return [
         CallsContradict(
             int(axis.ranks[conflict.rank_index]),
             int(axis.ranks[conflict.other]),
             tuple((name, int(number)) for name, number in conflict.calls),
             conflict.by_ns * NS,
-            axis.most_rate,
+            axis.max_rate,
         )
         for conflict in axis.conflicts
     ]
 
 
 def late_or_slow(aligned: Aligned) -> Arrivals:
-    """Arrivals at the calls of all groups, on the common axis.
+    """Analyzes the arrivals at the calls of all groups on the common axis, as `downbeat arrivals` does for recordings.
 
-    The hard bound is about as large as the fastest call and would forbid every verdict on a short one: nobody is called
-    late within `STANDARD_ERRORS` expected errors.
+    The hard bound is about as large as the fastest call and would leave every short call undecided. So the bound of
+    times is at most `STANDARD_ERRORS` expected errors.
     """
     records = Records.joined(
         records_of(aligned, group, column) for group in aligned.groups for column in range(len(group.ranks))
@@ -296,7 +300,7 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
 
 
 def records_of(aligned: Aligned, group: GroupCalls, column: int) -> Records:
-    """The calls of a rank, as if libdownbeat-preload had recorded them; times are ns after the origin of the axis."""
+    """Returns the calls of a rank as records of libdownbeat-preload; times are ns after the origin of the axis."""
     there, rank = ~group.missing[:, column], int(group.ranks[column])
     origin = int(aligned.axis_of(int(group.ranks[0])).origin[0])  # axes may be days apart
     entry, hard, error = aligned.correct(rank, group.entry[there, column])
@@ -305,14 +309,14 @@ def records_of(aligned: Aligned, group: GroupCalls, column: int) -> Records:
     root_column = np.where(root < 0, np.nan, np.searchsorted(group.ranks, root))
     count = len(entry)
 
-    def same(word: str) -> Words:
+    def repeated(word: str) -> Words:
         return Words.from_codes(np.zeros(count, dtype=np.int8), categories=pd.Index([word], dtype=object))
 
     return Records(
         rank=np.full(count, rank),
         operation=Words(group.operation[there].astype(object)),
-        kind=same("collective"),
-        communicator=same(group.name),
+        kind=repeated("collective"),
+        communicator=repeated(group.name),
         size=np.full(count, float(len(group.ranks))),
         comm_rank=np.full(count, float(column)),
         sequence=group.number[there],
@@ -325,15 +329,15 @@ def records_of(aligned: Aligned, group: GroupCalls, column: int) -> Records:
         exit=(end - origin).astype(float),
         bound=np.minimum(hard, STANDARD_ERRORS * np.fmax(error, at_end)) * NS,
         elsewhere=np.full(count, np.nan),
-        module=same(group.name),
+        module=repeated(group.name),
         offset=np.zeros(count, dtype=np.int64),
-        symbol=same(f"group {group.name}"),
+        symbol=repeated(f"group {group.name}"),
         group=np.full(count, -1),
         is_root=root_column == column,
         beyond=np.zeros(count, dtype=np.int64),
         thread=np.zeros(count, dtype=np.int64),
         together=np.ones(count, dtype=np.int64),
         row=np.zeros(count, dtype=np.int64),
-        phase=same(""),
+        phase=repeated(""),
         complete=np.ones(count, dtype=bool),
     )

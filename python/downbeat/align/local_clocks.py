@@ -1,9 +1,10 @@
-"""A system clock of a host against the host's counter, from samples.
+"""Converts times of a system clock to the host's counter (e.g. the TSC), from samples of both, for timebase.py.
 
-Between two samples the clock may get another frequency, and be slewed or set. Its frequency is assumed to stay
-within what most of the intervals before and after show, and to be slewed or set in one direction only. So it moves
-by N in all, which both samples show, and at no time by more. A set clock is the same with a large N. In the first and
-the last interval one side is missing: it is taken to be as far on the other side of the interval's own rate.
+Between two samples the frequency of the clock may change, and the clock may be slewed or set. The model assumes that
+the frequency stays within the usual values of the intervals before and after, and that the clock is slewed or set in
+one direction only. So both samples show the total movement, and at no time is the clock moved by more. In the first and
+the last interval, the values of one side are missing; they are taken as the mirror image of the other side's at the
+interval's rate.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-STEADY = 1e-3  # largest rate of a clock that nobody slews: oscillators to 300 ppm, frequency corrections to 500 ppm
-NEVER_MOVED = "monotonic_raw"  # neither slewed nor set
-WINDOW = 4  # intervals on each side, which show the usual values
-LEAST_STEP_NS = 10_000.0
+STEADY = 1e-3  # largest rate error without a slew: oscillators up to 300 ppm, frequency corrections up to 500 ppm
+NEVER_MOVED = "monotonic_raw"  # the clock that is neither slewed nor set
+WINDOW = 4  # intervals on each side that define the usual values
+MIN_STEP_NS = 10_000.0  # smaller movements are not reported
 
 
 @dataclass(frozen=True)
-class Place:
-    """The counter when a clock showed a time.
+class CounterTimes:
+    """The counter at the instants at which a clock showed given times.
 
     Attributes:
         at: estimate, ns of the counter since the first sample.
-        low, high: it was between these.
-        extra: what readings and wander add to the error at the estimate, ns; infinite outside of the samples.
-        variance: of the error at the estimate, ns squared, without what the counter adds.
+        low: lower limit of the counter, ns.
+        high: upper limit of the counter, ns.
+        extra: error at the estimate from readings and wander, ns; infinite outside of the samples.
+        variance: variance of the error at the estimate, without errors of the counter, ns^2.
     """
 
     at: Floats
@@ -41,12 +43,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Step:
-    """A clock was set or slewed between two samples.
+    """A movement of a clock, set or slewed, between two samples.
 
     Attributes:
-        sample: the one before.
-        by_ns: by how much it moved.
-        error_ns: of that.
+        sample: index of the earlier sample.
+        by_ns: movement, ns; positive: forward.
+        error_ns: error of the movement, ns.
     """
 
     sample: int
@@ -55,7 +57,7 @@ class Step:
 
 
 class LocalClock:
-    """A system clock of a host."""
+    """A system clock of a host against its counter."""
 
     def __init__(
         self,
@@ -67,16 +69,16 @@ class LocalClock:
         ramp: float,
         moved: bool,
     ) -> None:
-        """Takes the samples of a clock, at least two.
+        """Estimates rate and movements of the clock in each interval between samples.
 
         Args:
-            shown: by the clock, ns, ...
-            ticks: ... when the counter was there, ...
-            half_width: ... with this uncertainty, ticks.
-            tick: ns of the counter, about.
-            wander: by which the rate of an oscillator may change at once.
-            ramp: and per ns on top.
-            moved: whether the clock may be slewed or set.
+            shown: time of the clock at each sample, ns; at least two samples.
+            ticks: counter at each sample.
+            half_width: uncertainty of the counter at each sample, ticks.
+            tick: approximate length of a tick, ns.
+            wander: largest change at once of an oscillator's rate.
+            ramp: largest additional change of the rate per ns, 1/ns.
+            moved: true: the clock may be slewed or set.
         """
         self.shown = shown
         self.tick = tick
@@ -85,7 +87,7 @@ class LocalClock:
         self.width = half_width * tick + 1.0  # clocks count whole ns
         self.length = np.diff(self.x)
         self.slope = np.diff(self.shown) / self.length
-        self.wander = wander + ramp * self.length / 4  # for a chord, as in `Timebase`
+        self.wander = wander + ramp * self.length / 4  # for a chord, see `Timebase.axis`
         self.ramp = ramp
         self.moved = moved
         steady = np.abs(self.slope - 1) <= STEADY
@@ -104,18 +106,18 @@ class LocalClock:
         self.most = np.maximum(0.0, self.by + self.slack) + self.slack
 
     def steps(self) -> list[Step]:
-        """Returns where the clock was set, or slewed fast."""
-        large = np.abs(self.by) > np.maximum(LEAST_STEP_NS, 4 * self.slack)
+        """Returns the intervals in which the clock was set, or slewed fast."""
+        large = np.abs(self.by) > np.maximum(MIN_STEP_NS, 4 * self.slack)
         return [Step(int(i), float(self.by[i]), float(self.slack[i])) for i in np.flatnonzero(large)]
 
     def counter(self, at: Floats) -> NDArray[np.int64]:
-        """Returns ticks of the counter for ns since its first sample."""
+        """Converts ns since the first sample to ticks of the counter."""
         ticks: NDArray[np.int64] = np.rint(at / self.tick).astype(np.int64) + self.origin
         return ticks
 
-    def place(self, times: NDArray[np.int64]) -> Place:
-        """The counter when the clock showed these times, over all possible intervals between samples."""
-        known = KnownPlaces(times.shape)
+    def place(self, times: NDArray[np.int64]) -> CounterTimes:
+        """Finds the counter at the instants at which the clock showed these times, ns, over all possible intervals."""
+        known = FoundTimes(times.shape)
         ends = np.flatnonzero(~self.steady)
         begin = 0
         for end in [*ends, len(self.slope)]:
@@ -142,12 +144,19 @@ class LocalClock:
             outside, self.width.max() + away * (rough + self.wander[end] + self.ramp * away / 2), known.extra
         )
         variance = np.where(outside, self.width.max() ** 2 / 3, known.variance)
-        return Place(at, low, high, np.where(outside & self.moved, np.inf, extra), variance)
+        return CounterTimes(at, low, high, np.where(outside & self.moved, np.inf, extra), variance)
 
     def look(
-        self, known: KnownPlaces, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
+        self, known: FoundTimes, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
     ) -> None:
-        """Adds where in an interval the clock can have shown a time."""
+        """Adds the instants of an interval at which the clock can have shown each time.
+
+        Args:
+            known: instants so far; changed.
+            times: ns.
+            which: interval of each time.
+            there: flags of the times for which the interval exists.
+        """
         since = (times - self.shown[which]).astype(float)
         length, width = self.length[which], np.maximum(self.width[which], self.width[which + 1])
         low = (since - self.most[which]) / self.usual[which]
@@ -167,7 +176,7 @@ class LocalClock:
         known.variance = np.where(natural, variance, known.variance)
 
     def beyond(self, times: NDArray[np.int64]) -> Floats:
-        """Returns where the counter was before the first sample or after the last, at the rate that was usual there."""
+        """Extrapolates the counter before the first or after the last sample at the usual rate, ns."""
         first = (times - self.shown[0]) / self.usual[0]
         last = self.x[-1] + (times - self.shown[-1]) / self.usual[-1]
         at: Floats = np.where(times < self.shown[0], first, last)
@@ -175,8 +184,8 @@ class LocalClock:
 
 
 @dataclass
-class KnownPlaces:
-    """The places known so far."""
+class FoundTimes:
+    """Instants from the intervals so far, with the fields of `CounterTimes`."""
 
     shape: tuple[int, ...]
 
@@ -189,12 +198,12 @@ class KnownPlaces:
 
 
 def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Returns the usual limits around each interval: of the medians of those before and after.
+    """Returns both ends of the usual values around each interval: medians of the intervals before and after.
 
     Args:
-        values: of each interval.
-        steady: whether the value of an interval counts.
-        alone: the limits for one without any other.
+        values: value of each interval.
+        steady: flags of the intervals whose values count.
+        alone: both ends for an interval without any other.
     """
     known = np.flatnonzero(steady)
     numbers = np.arange(len(values))[:, None]

@@ -1,4 +1,8 @@
-"""Match the calls of several ranks that belong to the same collective."""
+"""Matches the calls of several ranks that belong to the same collective, for each group of ranks.
+
+A group is a communicator or process group. Calls match by sequence numbers if the trace has them, else by their order
+(call_order.py).
+"""
 
 from __future__ import annotations
 
@@ -24,28 +28,33 @@ from downbeat.output.facts.alignment import (
     RepeatedCalls,
 )
 
-TO_ALL = collectives("all", limits_clocks=True)
-FROM_ROOT = collectives("from root", limits_clocks=True)
-TO_ROOT = collectives("to root", limits_clocks=True)
-# Of other operations a rank may leave before another one enters: allgatherv, alltoallv (empty blocks), a scan.
+TO_ALL = collectives("all", limits_clocks=True)  # operations in which every rank waits for every rank
+FROM_ROOT = collectives("from root", limits_clocks=True)  # operations in which every rank waits for the root
+TO_ROOT = collectives("to root", limits_clocks=True)  # operations in which the root waits for every rank
+# Operations that limit clocks. In others a rank may leave before another enters: allgatherv, alltoallv (empty blocks),
+# scan.
 ORDERING = (*TO_ALL, *FROM_ROOT, *TO_ROOT)
 
-REFERENCES = 2  # ranks with known calls to which another rank's calls are matched
+REFERENCES = 2  # number of ranks with known calls to which another rank's calls are matched
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class GroupCalls:
-    """Calls of one group of ranks: a row per call, a column per rank.
+    """Calls of a group of ranks: a row per call, a column per rank.
 
     Attributes:
-        name: of the group.
-        ranks: of the job, ascending.
-        operation, number, size, root: of each call; see `Calls`. The number is the sequence number, else the index.
-        entry, exit: ns on each rank's own clock.
-        missing: the rank has no such call.
-        unsure: of each rank: the match of its calls is undecided, so they give no limits.
+        name: name of the group.
+        ranks: ranks in the job, ascending.
+        operation: operation of each call.
+        number: sequence number of each call; if the trace has none, its index.
+        size: bytes of each call; -1: not known.
+        root: root of each call, as a rank in the job; -1: none, or not known.
+        entry: begin of each call on each rank, ns on the rank's clock.
+        exit: end of each call on each rank, ns on the rank's clock.
+        missing: flags of calls and ranks; true: the rank has no such call.
+        unsure: flags of ranks; true: the match of the rank's calls is undecided, so they give no limits.
     """
 
     name: str
@@ -60,7 +69,7 @@ class GroupCalls:
     unsure: NDArray[np.bool_]
 
     def before(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Masks like `entry`: entries that precede all exits in the second mask, by the semantics of the operation."""
+        """Returns flags of entries and of exits; every flagged entry of a call precedes its flagged exits."""
         is_root = self.root[:, None] == self.ranks
         at_all = np.isin(self.operation, TO_ALL)[:, None]
         down = np.isin(self.operation, FROM_ROOT)[:, None]
@@ -72,10 +81,7 @@ class GroupCalls:
 
 
 def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[Fact]]:
-    """The groups of two ranks and more, and the calls left out.
-
-    Calls with sequence numbers match by them. Calls without match by their order, as long as operations agree.
-    """
+    """Matches the calls of each group; returns groups with at least two ranks, and facts on calls left out."""
     groups, notes = [], list[Fact]()
     for name, members in members_of(traces):
         if len(members) < 2:
@@ -90,9 +96,9 @@ def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[Fact]]:
 
 
 def members_of(traces: Sequence[RankTrace]) -> list[tuple[str, list[tuple[int, Calls]]]]:
-    """Returns name and members of each group, by rank. A group is its name and its ranks.
+    """Returns the name of each group and its members by rank; a group is identified by its name and its ranks.
 
-    Calls without the ranks belong to the only group of that name that has their rank, if there is one.
+    Calls of a group whose ranks are not known belong to the only group with this name that has their rank.
     """
     named: dict[str, dict[tuple[int, ...], list[tuple[int, Calls]]]] = defaultdict(lambda: defaultdict(list))
     for trace in traces:
@@ -108,20 +114,16 @@ def members_of(traces: Sequence[RankTrace]) -> list[tuple[str, list[tuple[int, C
             sets[fitting[0] if len(fitting) == 1 else ()].append((rank, calls))
         for ranks, members in sorted(sets.items()):
             members.sort(key=lambda member: member[0])
-            unique = (
-                name if len(sets) == 1 else f"{name} (ranks {some_of(ranks)})" if ranks else f"{name} (ranks not known)"
-            )
+            unique = name
+            if len(sets) > 1:
+                listed = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
+                unique = f"{name} (ranks {listed or 'not known'})"
             groups.append((unique, members))
     return groups
 
 
-def some_of(ranks: Sequence[int]) -> str:
-    """Returns the first of some ranks, as words."""
-    return ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
-
-
 def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
-    """Connected components of groups that share ranks, the component of the lowest rank first."""
+    """Returns the connected components of groups that share ranks; the component of the lowest rank comes first."""
     tied: list[tuple[set[int], list[GroupCalls]]] = []
     for group in groups:
         ranks, together = set(group.ranks.tolist()), [group]
@@ -133,7 +135,7 @@ def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
 
 
 def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[Fact]]:
-    """Returns the calls of a group that two ranks or more have, and the calls left out."""
+    """Returns the calls of a group that at least two ranks have, and facts on calls left out."""
     ranks = np.array([rank for rank, _ in members])
     keys, unsure, notes = keys_of(name, members)
     without = sorted({rank for _, calls in members for rank in calls.ranks} - set(ranks.tolist()))
@@ -182,9 +184,9 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
 
 
 def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[Fact]]:
-    """A key for each call of each member, equal for the same call; -1: the call has no counterpart.
+    """Returns a key for each call of each member, equal for the same call; -1: the call has no counterpart.
 
-    Also flags of the members whose match is undecided, and notes.
+    Returns also flags of the members whose match is undecided, and facts on them.
     """
     notes: list[Fact] = []
     numbered = [calls.sequence is not None for _, calls in members]
@@ -195,7 +197,7 @@ def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integ
         if key is not None and len(np.unique(key)) < len(key):
             notes.append(RepeatedCalls(name, rank, len(key) - len(np.unique(key))))
     sizes = [len(calls.exit) for _, calls in members]
-    # The longest first: of those with numbers, if there are any.
+    # Members with numbers come first, and longer lists of calls before shorter ones.
     order = sorted(range(len(members)), key=lambda index: (not numbered[index], -sizes[index]))
     matched: list[int] = []
     firsts = order[:1] if any(numbered) else order[:REFERENCES]

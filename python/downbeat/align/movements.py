@@ -1,8 +1,9 @@
-"""Detect changes of a clock from the exits of collectives: slews, sets, and rate changes.
+"""Detects changes of a clock from the exits of collectives: slews, sets, and rate changes.
 
 A change-point test at several scales: around each instant a line is fitted to the window before and to the window
 after. A jump or a change of slope beyond noise and curvature is a change point. Windows of a longer scale exclude the
-change points of shorter scales.
+change points of shorter scales. Nodes are the times at which clocks are estimated (see axis.py). A course is the
+measured offset of a clock at the nodes; a stretch is a range of nodes without a change.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from downbeat.align.calls import STEERED_RATE, Integers
 from downbeat.align.matching import Floats
 
 SCALES = (2, 3, 6, 12, 24)  # window lengths on each side of an instant, nodes
-SURPRISE = 5.0  # standard errors; 3e5 tests of normal noise show one in a few runs
-HIDDEN = 3.0  # standard errors of a node: the largest movement that windows of 24 nodes miss
-FEWEST_NODES = 12  # nodes of a course
-FEWEST_ALONG = 6  # nodes of a stretch
+SURPRISE = 5.0  # standard errors of a change point; normal noise exceeds it once in a few runs of 3e5 tests
+HIDDEN = 3.0  # standard errors of a node; the largest movement that windows of 24 nodes miss
+MIN_NODES = 12  # nodes of a course
+MIN_STEADY = 6  # nodes of a stretch
 MILD_CURVE = 1e-14  # 1/ns, a rate change of 1e-5 per s: frequency steps of NTP count as curvature
 WIDE = 5  # nodes of a running median, which tolerates two outliers
-CLIP = 3.0  # standard deviations
+CLIP = 3.0  # standard errors; a node farther from the running median is an outlier
 SLEWED = 20e-6  # difference from the usual rate that counts as a slew
 
 
 @dataclass(frozen=True)
 class Course:
-    """Offset of a clock against the other clocks by the exits of calls, at the nodes that have calls.
+    """Measured offset of a clock against the other clocks at the nodes that have calls.
 
     Attributes:
-        node: numbers of the nodes.
-        at: ns.
-        value: ns, of the offset.
+        node: indexes of the nodes.
+        at: mean time of the exits at each node, ns.
+        value: offset, ns.
         error: standard error of the offset from the scatter of exits, ns.
     """
 
@@ -49,7 +50,8 @@ class Stretch:
     """Consecutive nodes along which no change of a clock is detected.
 
     Attributes:
-        begin, end: numbers of the first one and of the one after the last.
+        begin: index of the first node.
+        end: index after the last node.
         curve: largest second derivative, halved, 1/ns.
         margin: largest movement that the scatter of exits may hide, ns.
     """
@@ -66,7 +68,8 @@ class Movement:
 
     Attributes:
         rank_index: index of the rank.
-        begin, end: interval of the movement on its clock, ns after its origin.
+        begin: begin of the movement on its clock, ns after its origin.
+        end: end of the movement on its clock, ns after its origin.
         by: movement against the first rank's clock, ns; positive: forward.
         error: standard error of `by`, ns.
     """
@@ -83,13 +86,13 @@ class Steering:
     """Steady stretches and detected movements of clocks that may be steered, against the first rank's clock.
 
     Attributes:
-        courses: by rank; ranks with few calls have none.
-        left: by rank, flags of the nodes of the course with a change by the strict curvature.
-        stretches: of each rank.
+        courses: rank -> course; ranks with few calls have none.
+        left: rank -> flags of the nodes of its course; true: the course has a change beyond the strict curvature bound.
+        stretches: stretches of each rank.
         curves: largest curvature of each rank and interval between nodes; inf: the clock may be steered there.
-        torn: of each rank and node: the clock moved faster than any is slewed, or ran backwards.
-        ends: of each rank: times of the exits behind its course, ns, ascending.
-        movements: of the clocks.
+        torn: flags of ranks and nodes; true: the clock moved faster than clocks are slewed, or ran backwards.
+        ends: times of the exits of each rank's course, ns, ascending.
+        movements: movements of all clocks.
     """
 
     courses: dict[int, Course]
@@ -102,11 +105,11 @@ class Steering:
 
     @property
     def somewhere(self) -> bool:
-        """Whether a clock may have been steered in an interval."""
+        """True if a clock may have been steered in any interval."""
         return bool(np.isinf(self.curves).any())
 
     def hidden(self, rank: int, times: Floats) -> Floats:
-        """Largest undetected excursion of a clock: the largest rate times the distance from the nearest exit."""
+        """Returns the largest undetected excursion of a clock, ns: largest rate times time from the nearest exit."""
         ends = self.ends[rank]
         if not len(ends):
             return np.zeros(times.shape)
@@ -118,7 +121,7 @@ class Steering:
         return excursions
 
     def within(self, rank: int, begin: int, end: int) -> list[Stretch]:
-        """The stretches of a rank within a range of nodes, as indexes from its begin."""
+        """Returns the stretches of a rank within a range of nodes; indexes count from the begin of the range."""
         clipped = [
             replace(stretch, begin=max(stretch.begin, begin) - begin, end=min(stretch.end, end) - begin)
             for stretch in self.stretches[rank]
@@ -133,11 +136,11 @@ def steering_of(
     resolution: Floats,
     curve: float,
 ) -> Steering:
-    """Detect the steady stretches and the movements of each clock.
+    """Detects the steady stretches and the movements of each clock.
 
     Args:
-        shown: by rank: times of exits and the offsets they measure, ns.
-        backward: by rank: intervals that its clock showed twice because it was set back, ns.
+        shown: rank -> times of exits and the offsets that they measure, ns.
+        backward: for each rank, intervals that its clock showed twice because it was set back, ns.
         nodes: ns.
         resolution: of each rank's clock, ns.
         curve: largest curvature of a free-running clock, 1/ns.
@@ -154,11 +157,11 @@ def steering_of(
             begin, end = np.searchsorted(nodes, [first, last])
             torn[rank, max(begin - 1, 0) : end + 1] = True
     for rank, (at, value) in shown.items():
-        if len(at) < FEWEST_NODES:
+        if len(at) < MIN_NODES:
             continue
         node = np.clip(np.searchsorted(middles, at), 1, len(nodes) - 2)
         course = course_of(at, value, node, float(resolution[rank] / np.sqrt(6.0)) + 1.0)
-        if len(course.at) < FEWEST_NODES:
+        if len(course.at) < MIN_NODES:
             continue
         strict = moved(course, curve, torn[rank, course.node])
         mild = moved(course, MILD_CURVE, torn[rank, course.node]) if strict.any() else strict
@@ -188,11 +191,11 @@ def steering_of(
 
 
 def still(course: Course, left: NDArray[np.bool_], curve: float) -> list[Stretch]:
-    """The stretches between detected changes.
+    """Returns the stretches between detected changes.
 
     Args:
         course: of the clock.
-        left: flags of its nodes with a change.
+        left: flags of its nodes; true: a change.
         curve: curvature bound of the stretches, 1/ns.
     """
     edges = np.flatnonzero(np.diff(left, prepend=True, append=True))
@@ -204,12 +207,12 @@ def still(course: Course, left: NDArray[np.bool_], curve: float) -> list[Stretch
             HIDDEN * float(np.quantile(course.error[begin:end], 0.9)),
         )
         for begin, end in zip(edges[::2], edges[1::2], strict=True)
-        if end - begin >= FEWEST_ALONG
+        if end - begin >= MIN_STEADY
     ]
 
 
 def movements_of(rank: int, course: Course, left: NDArray[np.bool_]) -> list[Movement]:
-    """The movements of a clock, without mere changes of its rate.
+    """Finds the movements of a clock, without mere changes of its rate.
 
     Args:
         rank: index of the rank.
@@ -238,10 +241,10 @@ def movements_of(rank: int, course: Course, left: NDArray[np.bool_]) -> list[Mov
 
 
 def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, ...]:
-    """Attribute movements by consensus: if most partners move alike, the first rank's clock moved the other way.
+    """Attributes movements by consensus: if most clocks move alike, the first rank's clock moved the other way.
 
     Args:
-        movements: of all clocks, against the first rank's.
+        movements: movements of all clocks, against the first rank's clock.
         ranks: number of ranks with a course.
     """
     remaining, result = list(movements), []
@@ -270,13 +273,13 @@ def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, .
 
 
 def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course:
-    """The course of a clock: medians of the offsets at each node.
+    """Computes the course of a clock: medians of the offsets at each node.
 
     Args:
         at: time of each exit, ns.
         value: offset that each exit measures, ns.
         node: index of the node of each exit.
-        floor: least standard deviation of a single offset, ns.
+        floor: lower bound of the standard deviation of a single offset, ns.
     """
     order = np.lexsort((value, node))
     nodes, first, count = np.unique(node[order], return_index=True, return_counts=True)
@@ -284,9 +287,9 @@ def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course
     middle = (value[low] + value[high]) / 2.0
     when = np.bincount(node, at)[nodes] / count
     time = np.argsort(at, kind="stable")
-    # Scatter from differences of neighbors cancels slow movements; of nodes as well, since exits may be correlated.
+    # Differences of neighbors cancel slow movements. Exits may be correlated, so the scatter of nodes counts as well.
     scatter = max(missed(at[time], value[time], np.ones(len(at))), missed(when, middle, count.astype(float)), floor)
-    error = scatter / np.sqrt(count) * np.where(count > 2, 1.25, 1.0)  # of a median
+    error = scatter / np.sqrt(count) * np.where(count > 2, 1.25, 1.0)  # a median has 1.25 times the error of a mean
     wide = (
         np.lib.stride_tricks.sliding_window_view(np.pad(middle, WIDE // 2, mode="reflect"), WIDE)
         if len(middle) > WIDE
@@ -300,7 +303,7 @@ def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course
 
 
 def missed(at: Floats, value: Floats, count: Floats) -> float:
-    """Robust scatter of single values, ns: median absolute residual from the line through both neighbors."""
+    """Estimates the scatter of single values, ns: median absolute residual from the line through both neighbors."""
     if len(at) < 4:
         return 0.0
     length = np.maximum(at[2:] - at[:-2], 1e-9)
@@ -311,12 +314,12 @@ def missed(at: Floats, value: Floats, count: Floats) -> float:
 
 
 def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flags of the nodes of a course with a change beyond a curvature bound.
+    """Flags the nodes of a course at which a change exceeds a curvature bound.
 
     Args:
         course: of at least two nodes.
         curve: largest second derivative, halved, 1/ns.
-        known: flags of changes that are known before.
+        known: flags of changes that are already known.
     """
     flags = known.copy()
     for scale in SCALES:
@@ -337,12 +340,19 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
                     left -= 1
                 while right + 1 in kept:
                     right += 1
-                flags[left : right + 2] = True  # the nodes on both sides of an instant
+                flags[left : right + 2] = True  # instant k is between the nodes k and k + 1
     return flags
 
 
 def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]) -> Floats:
-    """Test statistic between each node and the next: jump or change of slope, in standard errors; 0: undecided."""
+    """Tests for a jump or change of slope between each node and the next: size in standard errors; 0: undecided.
+
+    Args:
+        course: of the clock.
+        curve: curvature bound, 1/ns.
+        scale: length of the windows on both sides, nodes.
+        known: flags of nodes with a change; windows that include one are undecided.
+    """
     count = len(course.at)
     result = np.zeros(count - 1)
     time = (course.at - course.at[0]) * 1e-9  # s
@@ -387,7 +397,8 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
         bend = np.where(lshort | rshort, 0.0, rslope - lslope)
         bend_error = np.sqrt(np.where(lshort | rshort, 1.0, 1.0 / lwide + 1.0 / rwide))
     gap = (time[boundary] - time[boundary - 1]) * 1e9
-    # Distance of a parabola from the line fitted to a window of it, half a gap beyond; a whole gap without a line.
+    # Distance of a parabola from the line fitted to a window of it, half a gap beyond the window; if a side has a
+    # single node, there is no line, and the distance is over the whole window and gap.
     room = curve * (((llen + gap / 2) ** 2 + (rlen + gap / 2) ** 2) / 2.0 + gap**2 / 4.0)
     room = np.where(lshort | rshort, curve * (llen + rlen + gap) ** 2, room)
     turn = 2.0 * curve * (llen + rlen + gap) * 1e9

@@ -1,4 +1,4 @@
-"""Pictures of clocks over the run, and of calls on the ranks' own clocks and on one axis."""
+"""Draws the pictures of `downbeat align`: clocks over the run, and calls on the ranks' clocks and on one axis."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from downbeat.report.panel import rank_step
 from downbeat.report.style import COLORS, TEXT_POINTS, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.trace.clocks import NS
 
-CURVE_POINTS = 200  # of a clock over the run
-MOST_CLOCKS = 12  # that are drawn
-SHOWN_CALLS = 4  # calls before and after
-THIN = 200  # a bar that is this often in its axis is not seen
+CURVE_POINTS = 200  # points of a clock's curve
+MAX_CLOCKS = 12  # clocks that are drawn
+SHOWN_CALLS = 4  # calls that are drawn before and after the alignment
+THIN = 200  # ratio of an axis to a bar; thinner bars are drawn as strokes, to be visible
 
 
 def clocks_over_time(aligned: Aligned) -> Picture | None:
-    """Draws how each clock drifts against the axis, and how well it is known. None: nothing is known."""
+    """Draws the drift of each clock against the axis, its bound and its expected error; None: no clock is known."""
     frames = []
     for rank in aligned.ranks.rank:
         times = entry_times(aligned, int(rank))
@@ -47,7 +47,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
         return None
     figure = new_figure(height=5.2)
     panels = figure.subplots(2, 1, sharex=True)
-    for index, clock in enumerate(frames[:MOST_CLOCKS]):
+    for index, clock in enumerate(frames[:MAX_CLOCKS]):
         look = look_of(index) | {"marker": ""}
         panels[0].plot(clock.time_s, clock.drift_us, label=f"rank {clock['rank'].iloc[0]}", **look)
         panels[1].plot(clock.time_s, clock.bound_us, **look)
@@ -56,7 +56,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
     finish(panels[1], "time since the rank's first call [s]", "error [us]", "bound (thick) and expected error (thin)")
     log_axis(panels[1].yaxis)
     finish_legend(figure, panels)
-    more = f" The first {MOST_CLOCKS} of {len(frames)} are drawn." if len(frames) > MOST_CLOCKS else ""
+    more = f" The first {MAX_CLOCKS} of {len(frames)} are drawn." if len(frames) > MAX_CLOCKS else ""
     caption = (
         "How each clock runs against the axis, from 0 at its first call: a straight line is a constant rate. Below, "
         f"how wrong a stamp may be (bound) and is by expectation. Where a line is missing, nothing is known.{more}"
@@ -65,7 +65,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
 
 
 def entry_times(aligned: Aligned, rank: int) -> Integers:
-    """Returns the entries of a rank into all of its calls, ns on its clock."""
+    """Returns the entries of a rank into all its calls, ns on its clock."""
     none = [np.empty(0, dtype=np.int64)]
     return np.concatenate(
         none + [group.entry[:, group.ranks == rank][~group.missing[:, group.ranks == rank]] for group in aligned.groups]
@@ -73,7 +73,10 @@ def entry_times(aligned: Aligned, rank: int) -> Integers:
 
 
 def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
-    """Returns calls in the middle of the run that all ranks of a group wait for; of the largest group."""
+    """Chooses calls in the middle of the run in which every rank waits for every rank; of the largest group.
+
+    Returns the group and the rows of the calls; None: there are no such calls.
+    """
     candidates = []
     for group in aligned.groups:
         complete = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
@@ -85,12 +88,12 @@ def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
 
 
 def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Picture:
-    """Draws calls of a group that wait for all: on the ranks' own clocks, and on one axis, where waiting is seen.
+    """Draws calls in which every rank waits for every rank: on the ranks' clocks, and on one axis, where waiting shows.
 
     Args:
         aligned: the clocks.
-        group: of the calls; all ranks have them.
-        rows: their places in it.
+        group: group of the calls; all ranks have them.
+        rows: rows of the calls in the group.
     """
     local_times = [(group.entry[rows, column], group.exit[rows, column]) for column in range(len(group.ranks))]
     moved = [
@@ -109,7 +112,7 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
         begins, ends = (np.array(some) for some in zip(*stamps, strict=True))
         first = int(begins.min())
         entry, end = (begins - first) / 1e3, (ends - first) / 1e3  # times since 1970 in ns do not fit into a double
-        # Waiting can be seen on the one axis only.
+        # Only one axis shows waiting.
         waited = np.clip(entry.max(axis=0), entry, end) if clock == "axis" else entry
         numbers = bars_of(group, rows, entry, waited, end)
         frames.append(numbers.assign(clock=clock))
@@ -133,7 +136,7 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
 
 
 def bars_of(group: GroupCalls, rows: Integers, entry: Floats, waited: Floats, end: Floats) -> pd.DataFrame:
-    """Returns a row per call, rank and phase; times in us, a row per rank, a column per call."""
+    """Returns a frame with a row per call, rank and phase, times in us; the arguments have the shape (rank, call)."""
     columns, calls = (each.ravel() for each in np.indices(entry.shape))
     shared = {"call": group.number[rows][calls], "rank": group.ranks[columns], "place": columns}
     return pd.concat(
@@ -146,7 +149,7 @@ def bars_of(group: GroupCalls, rows: Integers, entry: Floats, waited: Floats, en
 
 
 def draw_calls(axes: Axes, group: GroupCalls, numbers: pd.DataFrame) -> str:
-    """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen. Returns the unit."""
+    """Draws calls as bars, or as strokes if bars would be too thin to see; returns the unit of time."""
     step = rank_step(len(group.ranks))
     length = numbers.end_us.max()
     unit, factor = next((choice for choice in (("s", 1e6), ("ms", 1e3)) if length >= 2 * choice[1]), ("us", 1.0))

@@ -1,4 +1,7 @@
-"""Time bases, the clock tables of recordings: any tool's stamps on any host's clock, moved to one axis with a bound.
+"""Converts any tool's timestamps on any host's clock to one axis, with a bound of the error.
+
+A time base is the table of clock synchronizations of a recording. The axis begins as the realtime clock of the first
+host.
 
     from downbeat.align.timebase import to_global
 
@@ -28,17 +31,18 @@ from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.file import SYSTEM_CLOCKS, is_trace
 from downbeat.trace.recording import Recording, open_recording
 
-LEAST_SAMPLES = 2
-USUAL_RAMP = 2e-16  # per ns: 200 ppb per second, as the library assumes; the reference has none of its own
-NEVER_SET = ("tsc", "monotonic_raw")  # local clocks that nobody sets or slews
+MIN_SAMPLES = 2  # samples of a host
+# Growth of a rate difference per ns, 1/ns: 200 ppb per second, as in the library. The reference host records 0.
+USUAL_RAMP = 2e-16
+NEVER_SET = ("tsc", "monotonic_raw")  # local clocks that are never set or slewed
 
 
 class Moved(NamedTuple):
-    """Stamps on the axis: numbers for one, arrays for several.
+    """Timestamps on the axis: numbers for a single timestamp, arrays for several.
 
     Attributes:
-        ns: on the axis, since 1970.
-        bound_ns: the error cannot be larger; infinite where nothing is known.
+        ns: time on the axis, ns since 1970.
+        bound_ns: largest possible error; infinite: not known.
         expected_error_ns: standard deviation of the error.
     """
 
@@ -51,8 +55,8 @@ class Timebase:
     """The clocks of the hosts of a job against one axis.
 
     Attributes:
-        recording: with the samples of all clocks.
-        ranks: the process that sampled each host; of several on one host, the others are `host:rank`.
+        recording: recording with the samples of all clocks.
+        ranks: host -> rank of the process that sampled it; further processes on a host are named `host:rank`.
         reference: the host whose realtime clock the axis began at.
     """
 
@@ -60,7 +64,7 @@ class Timebase:
         self.recording = recording
         processes, clocks = recording.processes, recording.clocks
         self.path = processes.file[0]
-        if (processes.syncs < LEAST_SAMPLES).any():
+        if (processes.syncs < MIN_SAMPLES).any():
             raise UsageError(f"'{self.path}' has fewer than two samples of a host; let it run longer")
         self.ranks: dict[str, int] = {}
         for rank, name in zip(processes.rank.tolist(), processes.host, strict=True):
@@ -75,15 +79,15 @@ class Timebase:
         self._clocks: dict[tuple[int, str], LocalClock] = {}
 
     def to_global(self, host: str, clock: str, t: ArrayLike) -> Moved:
-        """Returns stamps on the axis.
+        """Converts timestamps to the axis.
 
         Args:
-            host: name, as `hostname` says it, with or without its domain.
+            host: name of the host as `hostname` prints it, with or without its domain.
             clock: realtime, monotonic, monotonic_raw or boottime.
-            t: one stamp or several, ns, whole numbers: a float has lost some hundred ns since 1970.
+            t: a timestamp or several, ns, integers: floats of times since 1970 have errors of some hundred ns.
 
-        Outside of the samples the bound of monotonic_raw grows with what oscillators may do. Other clocks may have been
-        set or slewed there, and have no bound.
+        Outside of the samples, the bound of monotonic_raw grows with the possible drift of oscillators. Other clocks
+        may have been set or slewed there, and have no bound.
 
         Raises:
             UsageError: the file has no such host or clock, or stamps are not whole numbers.
@@ -104,7 +108,7 @@ class Timebase:
         return Moved(ns.reshape(shape)[()], hard.reshape(shape)[()], likely.reshape(shape)[()])
 
     def rank_of(self, host: str) -> int:
-        """Returns the process that sampled a host."""
+        """Returns the rank of the process that sampled a host."""
         short = Counter(name.partition(".")[0] for name in self.ranks)
         for name, rank in self.ranks.items():
             brief = name.partition(".")[0]
@@ -115,7 +119,7 @@ class Timebase:
         raise UsageError(f"'{self.path}' has no host '{host}'; choose one of {', '.join(self.ranks)}")
 
     def local(self, rank: int, clock: str) -> LocalClock:
-        """Returns a clock of the host that a process sampled."""
+        """Returns a system clock of the host that a rank sampled."""
         if clock not in SYSTEM_CLOCKS:
             raise UsageError(f"unknown clock '{clock}'; choose one of {', '.join(SYSTEM_CLOCKS)}")
         if (rank, clock) not in self._clocks:
@@ -130,19 +134,19 @@ class Timebase:
     def axis(
         self, rank: int, ticks: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Returns where a rank's counter is on the axis, with bound and expected error, ns.
+        """Converts a rank's counter to the axis, ns, with bound and expected error, ns.
 
         Args:
-            rank: of the process.
-            ticks: of the counter.
+            rank: rank of the process.
+            ticks: counter.
         """
         samples = self._samples[rank]
         first = int(samples.global_ns[0])
         samples = samples.replaced(global_ns=samples.global_ns - first)
         tick = float(np.median(samples.ns_per_tick))
         which = np.clip(np.searchsorted(samples.ticks, ticks, side="right") - 1, 0, len(samples) - 2)
-        # A frequency that changes by `ramp` per ns moves by ramp * a * b / 2 from a chord, at distances a and b from
-        # its ends: as one within ramp * (a + b) / 4 of its mean does at once.
+        # A clock whose frequency changes by `ramp` per ns is ramp * a * b / 2 from its chord, at distances a and b from
+        # the ends: like a clock whose frequency changes at once, by up to ramp * (a + b) / 4 from its mean.
         length = np.diff(samples.global_ns).astype(float)
         wander = self.wander + np.maximum(samples.ramp[:-1], samples.ramp[1:]) * length / 4
         times, bounds = global_times(ticks, samples, wander[which])
@@ -153,7 +157,7 @@ class Timebase:
         return np.rint(times * NANOSECONDS).astype(np.int64) + first, bounds, errors
 
     def jumps(self, rank: int) -> NDArray[np.float64]:
-        """Jumps of a rank's counter between two samples, ns; 0 where its rate explains the difference.
+        """Returns jumps of a rank's counter between two samples, ns; 0: its rate explains the difference.
 
         A counter jumps if a virtual machine migrates, or if the library's clock can be set.
         """
@@ -167,9 +171,10 @@ class Timebase:
 
     @cached_property
     def offsets(self) -> pd.DataFrame:
-        """A row per host, clock and sample, ns: axis_ns, clock_ns, offset_ns, rate, bound_ns, expected_error_ns.
+        """A row per host, clock and sample: axis_ns, clock_ns, offset_ns, rate, bound_ns, expected_error_ns.
 
-        The offset is the axis minus the clock; the rate is its change since the sample before, NaN at the first one.
+        The offset is the axis minus the clock; the rate is its change since the previous sample, NaN at the first
+        sample.
         """
         frames = []
         for host, rank in self.ranks.items():
@@ -191,7 +196,7 @@ class Timebase:
 
     @cached_property
     def steps(self) -> list[tuple[str, str, Step]]:
-        """Where clocks were set or slewed fast: host, clock, step; in the order of hosts."""
+        """Host, clock and step of each movement of a clock that was set or slewed fast, by host."""
         return [
             (host, clock, step)
             for host, rank in self.ranks.items()
@@ -200,7 +205,7 @@ class Timebase:
         ]
 
     def notes(self) -> list[str]:
-        """Warnings on the samples: missing processes, jumps, clocks that were set; one line each."""
+        """Returns warnings on the samples: missing processes, jumps, clocks that were set; one line each."""
         lines = []
         processes = self.recording.processes
         missing = int(processes.world_size.max()) - len(processes)
@@ -223,7 +228,7 @@ class Timebase:
         return lines
 
     def table(self) -> list[str]:
-        """Returns the realtime clocks against the axis: offset at the first and last sample, rate, bounds."""
+        """Returns the lines of a table of the realtime clocks: offset at the first and last sample, rate, errors."""
         head = f"{'host':24}{'first':>14}{'last':>14}{'rate':>10}{'bound':>10}{'expected':>10}{'samples':>9}"
         lines = [head, f"{'':24}{'us':>14}{'us':>14}{'ppm':>10}{'us':>10}{'us':>10}"]
         rows = self.offsets[self.offsets.clock == "realtime"]
@@ -241,15 +246,15 @@ class Timebase:
 
 @lru_cache(maxsize=8)
 def opened(path: Path, _changed: frozenset[tuple[str, int, int]]) -> Timebase:
-    """Returns the time base of a recording as its files are now."""
+    """Opens the time base of a recording; the second argument identifies the state of its files, for the cache."""
     return Timebase(open_recording(path))
 
 
 def open_timebase(path: str | Path) -> Timebase:
-    """Returns the time base that `downbeat timebase` or `downbeat trace` recorded.
+    """Opens the time base that `downbeat timebase` or `downbeat trace` recorded.
 
     Args:
-        path: the directory, a file of it, or DIR/JOB.
+        path: the directory, a file in it, or DIR/JOB.
 
     Raises:
         UsageError: the recording is missing or damaged.
@@ -263,28 +268,28 @@ def open_timebase(path: str | Path) -> Timebase:
 
 
 def to_global(host: str, clock: str, t: ArrayLike, timebase: str | Path = "timebase") -> Moved:
-    """Returns stamps on the axis of a time base: see `Timebase.to_global`."""
+    """Converts timestamps to the axis of a time base: see `Timebase.to_global`."""
     return open_timebase(timebase).to_global(host, clock, t)
 
 
 __all__ = ["Moved", "Timebase", "open_timebase", "to_global"]
 
 
-# Name, unit, meaning; column of `Timebase.offsets`, and what it is multiplied by.
+# Name, unit, meaning; column of `Timebase.offsets`, and the factor from its unit.
 GAUGES = (
     ("offset", "seconds", "The axis minus the clock", "offset_ns", 1e-9),
     ("rate", "ratio", "By how much faster the axis is than the clock", "rate", 1.0),
     ("bound", "seconds", "Largest possible error of the offset", "bound_ns", 1e-9),
     ("expected_error", "seconds", "Standard deviation of that error", "expected_error_ns", 1e-9),
 )
-# Perfetto's numbers of clocks: the axis takes the place of its own trace time. Those of hosts are of the kind that is
-# global to a trace: multiples of 128.
+# Perfetto's numbers of clocks: the axis replaces Perfetto's trace time. Clocks of hosts have numbers for clocks that
+# are global to a trace, from 128 on.
 PERFETTO_BOOTTIME = 6
 PERFETTO_GLOBAL = 128
 
 
 def write_openmetrics(base: Timebase, path: Path) -> None:
-    """Writes all samples as OpenMetrics text, which Prometheus takes (promtool tsdb create-blocks-from openmetrics)."""
+    """Writes all samples as OpenMetrics text, for Prometheus (promtool tsdb create-blocks-from openmetrics)."""
     with replacing(path) as file:
         for name, unit, meaning, column, scale in GAUGES:
             family = f"downbeat_clock_{name}_{unit}"
@@ -299,7 +304,7 @@ def write_openmetrics(base: Timebase, path: Path) -> None:
 
 
 def perfetto_clock(index: int, clock: str) -> int:
-    """Returns Perfetto's number of a clock of the host at a place in the order of ranks, from 0."""
+    """Returns Perfetto's number of a clock of a host; `index` is the host's position in `Timebase.ranks`."""
     return PERFETTO_GLOBAL * (1 + len(SYSTEM_CLOCKS) * index + SYSTEM_CLOCKS.index(clock))
 
 
@@ -311,7 +316,7 @@ def write_perfetto_clocks(base: Timebase, path: Path) -> None:
     which drifts by milliseconds a minute.
 
     Raises:
-        DownbeatError: the library for it is not there.
+        DownbeatError: Perfetto's Python library is not installed.
     """
     try:
         from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace

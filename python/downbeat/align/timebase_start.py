@@ -1,4 +1,7 @@
-"""Samples the clocks of a job's hosts beside a command: one process per host, a recording of nothing but clocks."""
+"""Starts the processes that sample the clocks of a job's hosts for `downbeat timebase`, also while a command runs.
+
+One process per host (clock_sampler.py) writes a recording that has only clock synchronizations.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +23,29 @@ from downbeat.run.libraries import LIBRARIES, Placement
 from downbeat.trace.file import read_sections
 from downbeat.trace.start import PreloadedStart, preloaded
 
-# By these, a process knows its rank, and the number of ranks.
+# Variables with the rank of a process, and with the number of ranks.
 RANK_WORDS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
-OF_PMI = ("mpich", "mpich5", "intelmpi")
-POLL_SECONDS = 0.05
-SAMPLING_START_SECONDS = 120.0
-END_SECONDS = 30.0  # beside the interval
+OF_PMI = ("mpich", "mpich5", "intelmpi")  # MPI libraries whose launchers set PMI_RANK
+POLL_SECONDS = 0.05  # between checks for the first sample
+SAMPLING_START_SECONDS = 120.0  # time limit for the first sample
+END_SECONDS = 30.0  # time limit of the processes to end, in addition to the interval
 
 
 def launched(alone: bool, variables: Mapping[str, str] = os.environ) -> bool:
-    """Whether a launcher started this process, as one of several; or as the only one, if it has nothing else to do.
+    """Returns true if a launcher started this process as a rank of a job.
 
     Args:
-        alone: whether it has nothing else to do: the shell of an interactive job is started by srun, too.
-        variables: of its environment.
+        alone: true: also if it is the only rank. Must be false if this process may be the shell of an interactive job,
+            which srun starts as the only rank.
+        variables: environment of the process.
     """
     sizes = [int(variables[name]) for name in SIZES if variables.get(name, "").isdigit()]
     return max(sizes, default=1) > 1 or (alone and any(name in variables for name in RANK_WORDS))
 
 
 def chosen_library(mpi: str | None, variables: Mapping[str, str] = os.environ) -> str:
-    """Returns the name of an MPI library that is built for: the one given, else one that fits the launcher."""
+    """Returns the name of a built MPI library: `mpi`, else a library that fits the launcher."""
     if mpi:
         find_bench(mpi)
         return mpi
@@ -54,31 +58,31 @@ def chosen_library(mpi: str | None, variables: Mapping[str, str] = os.environ) -
 
 
 def sampler_command(interval: float, seconds: float | None, until_eof: bool) -> list[str]:
-    """Returns the command of a process that samples."""
+    """Returns the command of a sampling process."""
     end = float("inf") if seconds is None else seconds
     return [sys.executable, "-I", clock_sampler.__file__, str(interval), str(end), str(int(until_eof))]
 
 
 def sampling_start(words: Sequence[str], name: str, variables: Mapping[str, str], output: Path) -> PreloadedStart:
-    """Returns a command of processes that sample, with libdownbeat-preload in them.
+    """Returns the command of sampling processes with libdownbeat-preload.
 
     Args:
         words: the command.
-        name: of the MPI library.
-        variables: of its environment.
+        name: name of the MPI library.
+        variables: environment of the command.
         output: directory of the recording.
     """
-    # The processes' directory may not be shared, and nobody else is there to lack the library.
+    # The hosts may not share the directory, so every rank writes its own file.
     settings = {"DIR": str(output.absolute()), "RECORDS": "1", "RANKS": "all"}
     return preloaded(words, settings, name, environment=variables)
 
 
 def launcher_command(name: str, command: str | None) -> tuple[list[str], dict[str, str]]:
-    """The command that starts one process on each host of the job, and its environment.
+    """Returns the command that starts one process on each host of the job, and its environment.
 
     Args:
-        name: of the MPI library.
-        command: that the user gives for the launcher; None: the MPI library's, or srun in a job of Slurm's.
+        name: name of the MPI library.
+        command: the user's launcher command; None: the MPI library's launcher, or srun in a Slurm job.
 
     Raises:
         UsageError: there is no launcher.
@@ -92,14 +96,14 @@ def launcher_command(name: str, command: str | None) -> tuple[list[str], dict[st
     nodes = max(1, job_of().nodes)
     step = srun_launcher(library, placed=True)
     if step:
-        # Beside the program, on the same processors, and bound to none of them.
+        # Runs on the same processors as the program (--overlap), without binding.
         words = [word for word in split_command(step) if word not in ("--overlap", "--cpu-bind=cores")]
         words[1:1] = ["--overlap", "--cpu-bind=none"]
         return [with_numbers(word, nodes, 1) for word in words], dict(os.environ)
     launcher = library.find_launcher()
     if not launcher:
         raise UsageError(f"found no launcher of {name}; load its module, or give one with --launcher")
-    placement = Placement(nodes, [], nodes, 1)  # no cores: bound to none
+    placement = Placement(nodes, [], nodes, 1)  # an empty list of cores: no binding
     return (
         [str(launcher), "-n", str(nodes), *library.arguments(placement)],
         environment(library, str(launcher), None, placement),
@@ -107,7 +111,7 @@ def launcher_command(name: str, command: str | None) -> tuple[list[str], dict[st
 
 
 def has_sample(directory: Path) -> bool:
-    """Whether a process recorded a sample in a directory."""
+    """Returns true if a process recorded a sample in a directory."""
     for file in directory.glob("*.part"):
         with contextlib.suppress(DownbeatError, OSError):  # it is being made, or was joined
             if any(len(section.tables.maps) for section in read_sections(file)):
@@ -117,12 +121,12 @@ def has_sample(directory: Path) -> bool:
 
 @contextlib.contextmanager
 def sampling(start: PreloadedStart, output: Path, interval: float) -> Iterator[subprocess.Popen[bytes]]:
-    """Samples during a block: from after the first sample, until one that is taken after it.
+    """Samples clocks during a `with` block: the first sample is taken before the block, the last sample after it.
 
-    The processes end with their input, so that none is left over, however this one ends.
+    The processes end when their standard input is closed, so none remains even if this process is killed.
 
     Raises:
-        DownbeatError: no process wrote a sample, or they did not end well.
+        DownbeatError: no process wrote a sample, or the processes failed.
     """
     with subprocess.Popen(
         start.command, env=start.environment, stdin=subprocess.PIPE, start_new_session=True

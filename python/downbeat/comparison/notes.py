@@ -20,7 +20,7 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import platforms_of
 from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines
-from downbeat.statistics.sessions import LOOKED_AT, false_verdicts, last_shift, sessions_of, since, trend
+from downbeat.statistics.sessions import SEARCHED, false_verdicts, last_shift, sessions_of, since, trend
 from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import PERCENT, counted
@@ -171,8 +171,8 @@ def history_lines(judged: Sequence[Judged]) -> list[str]:
 
     shifts: dict[tuple[int, int], list[float]] = {}
     for means, those in zip(series, used, strict=True):
-        if shift := last_shift(means[-LOOKED_AT:]):
-            at = max(0, means.size - LOOKED_AT) + shift.at
+        if shift := last_shift(means[-SEARCHED:]):
+            at = max(0, means.size - SEARCHED) + shift.at
             shifts.setdefault((at + 1, those.size), []).append(PERCENT * math.expm1(shift.logs))
     lines = [
         f"history: a shift of {np.median(sizes):+.2g} % at session {at}{cells(sizes)}; compared with the {left} since"

@@ -1,4 +1,7 @@
-"""The attributes of files of downbeat-bench: each setting, property and measured number that a context has."""
+"""Declares the global attributes of files of downbeat-bench: settings, properties, and numbers that a run measured.
+
+The context of a launch is the set of these attributes. Comparisons of A and B show the attributes that differ.
+"""
 # ruff: noqa: E501
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ class Origin(StrEnum):
     """Where the value of an attribute comes from."""
 
     SETTING = "setting"  # an option or a variable
-    PROPERTY = "property"  # of the machine, or of a program
-    MEASURED = "measured"  # by the run, or drawn: another one each time, and no difference between A and B
+    PROPERTY = "property"  # a property of the machine or of a program
+    MEASURED = "measured"  # measured or drawn by the run: differs in each run, which is no difference between A and B
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,11 @@ class Attribute:
     Attributes:
         unit: "" without a unit.
         meaning: one line.
-        label: of A and B: "stopping rule: fixed / budget".
-        among: of the launches of one experiment, which should agree; "" if they may differ.
-        factors: of a plan, which change it.
-        origin: of the value.
-        absent: what a file without the attribute stands for.
+        label: name of the attribute in a comparison of A and B: "stopping rule: fixed / budget".
+        among: name in the plural, for launches of an experiment that should have equal values; "": they may differ.
+        factors: factors of a plan that change the value.
+        origin: origin of the value.
+        absent: value that a file without the attribute has.
     """
 
     unit: str
@@ -38,6 +41,7 @@ class Attribute:
     absent: str = "not recorded"
 
 
+# Columns: name, unit, meaning, label, among, factors, origin, absent.
 # fmt: off
 ROWS = (
     # tools/bench-lists: attribute

@@ -1,4 +1,7 @@
-"""Summaries of the samples of each cell of a launch."""
+"""Summarizes the samples of each cell of a launch file: counts of verdicts, and statistics of the metrics.
+
+A cell is an operation with a size, a synchronizer and other settings (`CELL_FACTORS`); a launch measures several cells.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from downbeat.data.samples import Samples, read_samples
 from downbeat.statistics.series import grouped_median, step_in
 from downbeat.text import Units
 
-# Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
+# Statistics over the valid samples of a cell; percentiles by linear interpolation, like downbeat-bench.
 PERCENTILES = {"min": 0, "p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
-# The verdicts that are counted.
+# Column -> the verdict that it counts.
 COUNTED = {
     "valid_count": "valid",
     "late_flag": "late_flag",
@@ -90,7 +93,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
 
 
 def step_in_samples(file: NetcdfFile, samples: Samples) -> float:
-    """The step of the clocks in s, estimated from samples, for files without that attribute; 0 if unknown."""
+    """Returns the step of the clocks in s, estimated from samples, for files without that attribute; 0 if unknown."""
     known = [samples.metric(name) for name in ("latency_min", "latency_max") if name in samples.source]
     once = steps_of(file, "latency_min", 1.0)[samples.cell_index] == 1  # calls per sample
     return step_in(np.concatenate([values[once] for values in known])) if known else 0.0

@@ -1,4 +1,8 @@
-"""The cells of launches, with summaries of their metrics."""
+"""Defines the tables of cells of launches, with summaries of their metrics.
+
+A cell is an operation with a size, a start (synchronizer, barrier algorithm, timing) and other factors. A state is a
+class of round-trip times of the machine (see states.py).
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,14 @@ from downbeat.tables import Flags, Floats, Ints, Table, Texts, Wide, column
 OK = "ok"
 WRONG = "wrong"
 FAILED = "failed"
-CHANGED = "state changed"  # of a cell that was measured in two states
+CHANGED = "state changed"  # status of a cell that was measured in two states
 
-STATE = "state"  # the factor; empty where there is one state, or none is known
-LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
+STATE = "state"  # name of the factor; its value is empty if there is one state, or none is known
+LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"  # columns with the round trips around a cell's blocks
 
 STATISTICS = ("mean", "min", "p5", "p25", "median", "p75", "p95", "p99", "max")
 NO_PATTERN, USUAL, PER_CALL = "none", "default", "per_call"  # values that names of cells leave out
-STEP = "step"  # `<metric>_step` is that of the clock in samples of a metric
+STEP = "step"  # `<metric>_step` is the step of the clock in samples of a metric
 
 
 class Summaries(Table):
@@ -41,12 +45,12 @@ class Summaries(Table):
 
     @property
     def hidden_s(self) -> Floats:
-        """How much the step of the clock may change each median, s (`Cells.uncertainty`)."""
+        """Largest change of each median by the step of the clock, s (`Cells.uncertainty`)."""
         return self.step_s * LEFT_BY_INTERPOLATION
 
 
 class Factors(Table):
-    """What identifies a cell in all launches; on its own, a row per cell."""
+    """The factors that identify a cell in all launches; a row per cell."""
 
     library: Texts = column("MPI library, its name in the plan", missing="")
     ranks: Ints = column("number of ranks", "1", missing=0)
@@ -57,7 +61,7 @@ class Factors(Table):
     datatype: Texts = column("MPI datatype")
     algorithm: Texts = column("algorithm of the operation")
     synchronizer: Texts = column("synchronizer before each sample")
-    barrier_algorithm: Texts = column("algorithm of its barrier")
+    barrier_algorithm: Texts = column("algorithm of the synchronizer's barrier")
     timing: Texts = column("whether calls are timed one by one")
     pattern: Texts = column("arrival pattern")
     largest_delay: Floats = column("largest planned delay of a rank", "s")
@@ -65,31 +69,31 @@ class Factors(Table):
     state: Texts = column("state of the machine; empty where there is one, or none is known", missing="")
 
     def values(self, *names: str) -> list[tuple[Any, ...]]:
-        """For each row its values of some factors, as values of Python."""
+        """Returns, for each row, its values of some factors, as values of Python."""
         return list(zip(*(getattr(self, name).tolist() for name in names), strict=True)) if names else [()] * len(self)
 
     @property
     def started_by(self) -> Texts:
-        """How the start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+        """Name of the start, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
         return start_names(self.synchronizer, self.barrier_algorithm, self.timing)
 
 
 class Cells(Factors, Wide):
-    """One row per launch and cell; of one launch, without its factors. `source` has all fields of the files."""
+    """A row per launch and cell. `source` has all fields of the files."""
 
     launch: Ints = column("number among the launches of its configuration, from 1", missing=0)
     status: Texts = column("ok, incomplete, failed, wrong, cut short or state changed")
     error_bound: Floats = column("bound of the error of the global clock", "s", missing=np.nan)
     valid_count: Ints = column("valid samples", "1", missing=0)
-    rejected: Ints = column("samples that failed to start together, or ended late", "1", missing=0)
+    rejected: Ints = column("samples that did not start together, or ended late", "1", missing=0)
     overlap_osu: Floats = column("overlap with computation, as OSU defines it", "1", missing=np.nan)
     overlap_imb: Floats = column("overlap with computation, as IMB defines it", "1", missing=np.nan)
     overlap_window: Floats = column("overlap with computation, from the common start", "1", missing=np.nan)
     wall_time: Floats = column("time for which the cell was measured", "s", missing=np.nan)
-    canary_path: Texts = column("what the round trips around its blocks were of", missing="")
+    canary_path: Texts = column("kind of the round trips around the cell's blocks (`path_of`)", missing="")
 
     def metric(self, name: str) -> Summaries:
-        """The summaries of a metric; NaN for a statistic that was not computed.
+        """Returns the summaries of a metric; NaN for a statistic that was not computed.
 
         Raises:
             KeyError: no launch has the metric.
@@ -103,10 +107,10 @@ class Cells(Factors, Wide):
         )
 
     def uncertainty(self, metric: str, statistic: str = "median") -> Floats:
-        """How much clocks may change a statistic of each cell, s: error bounds of the global clock, or their step.
+        """Returns the largest error of a statistic of each cell from clocks, s: their error bounds, or their step.
 
-        A step hides nothing of a mean, for samples begin anywhere within it; of quantiles that are not interpolated it
-        hides a whole step.
+        A step causes no error of a mean, because samples begin anywhere within it. Quantiles that are not interpolated
+        have errors up to a step.
         """
         if metric in METRICS and (bounds := METRICS[metric].clock_bounds):
             return np.asarray(bounds * self.error_bound, dtype=float)
@@ -116,36 +120,36 @@ class Cells(Factors, Wide):
 
     @property
     def counts(self) -> Flags:
-        """The cells that verdicts may rest on.
+        """Flags of the cells that verdicts use: all their samples are valid, and their results are right.
 
-        A cell that is incomplete has fewer samples than the others, from those moments at which starts succeeded. In
-        pictures it is shown; a verdict does not rest on it.
+        An incomplete cell has fewer samples, from moments at which common starts succeeded. Pictures show it; verdicts
+        do not use it.
         """
         return np.asarray(self.status == OK)
 
     @property
     def steady(self) -> Flags:
-        """The cells that were measured in one state of the machine."""
+        """Flags of the cells that were measured in one state of the machine."""
         return np.asarray(self.status != CHANGED)
 
     @property
     def alone(self) -> Flags:
-        """The cells without planned delays and computation."""
+        """Flags of the cells without planned delays and computation."""
         return np.asarray((self.pattern == NO_PATTERN) & (self.computation == 0))
 
     @property
     def measured(self) -> Flags:
-        """The steady cells that have valid samples and right results."""
+        """Flags of the steady cells that have valid samples and right results."""
         return np.asarray((self.valid_count > 0) & (self.status != WRONG) & self.steady)
 
     @property
     def plain(self) -> Flags:
-        """The measured cells of the operation alone."""
+        """Flags of the measured cells without planned delays and computation."""
         return self.measured & self.alone
 
 
 def start_names(synchronizers: Iterable[str], algorithms: Iterable[str], timings: Iterable[str]) -> Texts:
-    """The names of starts, `mpi_barrier[tree], window`."""
+    """Returns the names of starts, `mpi_barrier[tree], window`."""
     return np.array(
         [
             synchronizer
@@ -158,7 +162,7 @@ def start_names(synchronizers: Iterable[str], algorithms: Iterable[str], timings
 
 
 def countable(cells: pd.DataFrame) -> pd.Series[bool]:
-    """A mask of the cells that count for verdicts: all their samples are valid, and their results are right.
+    """Returns a mask of the cells that count for verdicts: all their samples are valid, and their results are right.
 
     An incomplete cell has fewer samples, taken only while common starts succeeded: pictures show it, verdicts leave
     it out.

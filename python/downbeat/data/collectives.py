@@ -1,4 +1,7 @@
-"""The collectives of MPI and their properties: which ranks wait for which, and the limits that calls put on clocks."""
+"""Lists MPI's collectives with their properties: the ranks that a rank waits for, and whether calls limit clocks.
+
+A call limits clocks if the entry of a rank must come before the exit of another rank.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ Needs = Literal["all", "from root", "to root", "lower", "neighbors"]
 
 
 class Collective(NamedTuple):
-    """A row of the table.
+    """A collective operation.
 
     Attributes:
         name: without MPI_, lower case.
-        needs: whose entry a process needs before it can leave: of all; of the root; at the root, of all; of ranks below
-            its own; of its neighbors.
-        uneven: ranks give their own sizes. An empty block needs nobody, so calls put no limit on clocks.
-        reduces: it combines elements.
+        needs: ranks that must have entered before a rank can leave: "all"; "from root": the root; "to root": the root
+            needs all; "lower": ranks below; "neighbors".
+        uneven: each rank has its own size. A rank with size 0 need not wait, so calls do not limit clocks.
+        reduces: the operation combines elements.
     """
 
     name: str
@@ -25,17 +28,17 @@ class Collective(NamedTuple):
 
     @property
     def rooted(self) -> bool:
-        """Whether calls have a root."""
+        """True if calls have a root."""
         return self.needs in ("from root", "to root")
 
     @property
     def symmetric(self) -> bool:
-        """Whether all ranks have the same part, so that they end together."""
+        """True if all ranks have the same role, so that they end together."""
         return self.needs == "all"
 
     @property
     def limits_clocks(self) -> bool:
-        """Whether each call shows that some entries come before some exits (MPI 4.1, 6.1)."""
+        """True if each call limits clocks (MPI 4.1, 6.1)."""
         return (self.rooted or self.symmetric) and not self.uneven
 
 
@@ -68,5 +71,5 @@ REDUCTIONS = tuple(each.name for each in COLLECTIVES if each.reduces)
 
 
 def collectives(needs: Needs, limits_clocks: bool = False) -> tuple[str, ...]:
-    """The names of collectives; those alone that put limits on clocks, if asked for."""
+    """Returns the names of collectives; with `limits_clocks`, only of those that limit clocks."""
     return tuple(each.name for each in COLLECTIVES if each.needs == needs and (each.limits_clocks or not limits_clocks))

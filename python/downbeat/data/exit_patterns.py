@@ -1,4 +1,4 @@
-"""When each rank leaves each synchronizer."""
+"""Computes the mean time at which each rank leaves each synchronizer, after the first rank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.data.samples import native
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 
-# Read from each variable at a time: few passes, little of a laptop's memory.
+# Bytes that are read of each variable at a time: few passes, and little memory.
 CHUNK_BYTES = 32 << 20
 
 
@@ -27,7 +27,8 @@ class Exits(Table):
 def exit_pattern(path: str | Path) -> Exits:
     """Computes when each rank leaves each synchronizer, after the first of the same sample (Hunold 2015, Fig. 4).
 
-    The instant is that of entering the operation, planned delays taken out. Memory does not grow with samples.
+    A rank leaves the synchronizer when it enters the operation, minus its planned delay. Memory does not grow with
+    samples.
 
     Args:
         path: a file `.nc` with samples of operations.

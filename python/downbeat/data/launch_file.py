@@ -1,4 +1,7 @@
-"""Opens the file of one launch of downbeat-bench; an error says in one line why a file cannot be used."""
+"""Opens the file of a launch of downbeat-bench; an error says in one line why a file cannot be used.
+
+A launch measures cells: combinations of operation, size, synchronizer and other factors.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 3  # since then files have the metrics of samples
-# That each file of this schema has. Those that `METRICS` has beside them came later, and older files lack them.
+# Metrics that every file of this schema has. Older files lack the other metrics of `METRICS`.
 FIRST_METRICS = (
     *("latency_avg", "latency_max", "latency_min", "latency_observed", "global_time", "makespan", "after_last_entry"),
     *("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean"),
 )
 
-# Factors that identify a cell of a launch, by the names of the file. Delay and computation are in seconds.
+# Factors that identify a cell of a launch, by their names in the file. Delay and computation are in seconds.
 CELL_FACTORS = (
     "operation",
     "size",
@@ -39,10 +42,10 @@ CELL_FACTORS = (
     "largest_delay",
     "computation",
 )
-# Follow from the operation, and would only widen a table.
+# Factors that follow from the operation, and would only widen a table.
 IMPLIED = {"datatype", "computation"}
-NEEDED_VARIABLES = ("status",)  # fields that every version of downbeat-bench writes, and that readers take for granted
-CUT_SHORT = "cut short"  # the run ended before the cell was complete
+NEEDED_VARIABLES = ("status",)  # variables that every version of downbeat-bench writes
+CUT_SHORT = "cut short"  # status of a cell that was not complete when the run ended
 
 
 @contextlib.contextmanager
@@ -50,7 +53,7 @@ def open_netcdf(path: str | Path) -> Iterator[NetcdfFile]:
     """Opens a file of downbeat-bench, of samples or of an experiment on clocks.
 
     Raises:
-        UsageError: there is no such file, it is not of downbeat-bench, it was cut off, or it is damaged.
+        UsageError: the file does not exist, is not of downbeat-bench, was cut off, or is damaged.
     """
     path = Path(path)
     if not path.exists():
@@ -102,18 +105,18 @@ def open_samples(path: str | Path) -> Iterator[NetcdfFile]:
 
 
 def names(variable: Variable) -> list[str]:
-    """Returns the rows of a variable of characters."""
+    """Returns the rows of a variable of characters, as texts."""
     rows = np.asarray(variable[:]).astype("S1")
     return [row.tobytes().rstrip(b"\0").decode() for row in rows]
 
 
 def flags(variable: Variable) -> dict[int, str]:
-    """The meaning of each value of a variable, from its attributes (CF conventions, section 3.5)."""
+    """Returns the meaning of each value of a variable, from its attributes (CF conventions, section 3.5)."""
     return dict(zip(map(int, np.atleast_1d(variable.flag_values)), variable.flag_meanings.split(), strict=True))
 
 
 def read_cells(file: NetcdfFile) -> pd.DataFrame:
-    """One row per cell: its factors (`CELL_FACTORS`), `status`, and numbers.
+    """Returns one row per cell: its factors (`CELL_FACTORS`), `status`, and numbers.
 
     Numbers that a run that was cut short did not write are NaN. The units of the file are in `attrs["units"]`.
     """
@@ -135,7 +138,7 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
 
 
 def cell_fields(file: NetcdfFile) -> list[str]:
-    """Names of what a file says of a cell as a whole: a number or a text each."""
+    """Returns the names of variables with a single number or text per cell."""
     return [
         name
         for name, variable in file.variables.items()
@@ -146,7 +149,7 @@ def cell_fields(file: NetcdfFile) -> list[str]:
 
 
 def metrics_of(file: NetcdfFile) -> list[str]:
-    """Names of the metrics of samples that a file has; a newer one may have others than `METRICS`.
+    """Returns names of the metrics of samples that a file has; a newer one may have others than `METRICS`.
 
     Raises:
         KeyError: it lacks one of `FIRST_METRICS`.
@@ -158,7 +161,7 @@ def metrics_of(file: NetcdfFile) -> list[str]:
 
 
 def has_unit(file: NetcdfFile, name: str) -> bool:
-    """Whether a file has a variable of that name and says its unit."""
+    """Returns true if a file has a variable with this name and its unit."""
     return name in file.variables and hasattr(file.variables[name], "units")
 
 
@@ -170,7 +173,7 @@ def numbers_in(variable: Variable) -> np.ndarray:
 
 
 def steps_of(file: NetcdfFile, metric: str, resolution: float) -> np.ndarray:
-    """Returns the step in which samples of a metric are read, s, shape (cells,); 0 where it has none or is unknown.
+    """Returns the step in which samples of a metric are read, s, shape (cells,); 0: none, or not known.
 
     Args:
         file: of samples.
@@ -190,7 +193,7 @@ def steps_of(file: NetcdfFile, metric: str, resolution: float) -> np.ndarray:
 
 
 def resolution_of(file: NetcdfFile) -> float:
-    """Returns the step of the ranks' clocks in s, the largest; 0 where the file does not say it."""
+    """Returns the step of the ranks' clocks, largest over ranks, s; 0: not recorded."""
     return float(getattr(file, "clock_resolution", 0.0))
 
 

@@ -1,4 +1,4 @@
-"""The metrics of a sample by their names: downbeat-bench defines them, and its files have the values."""
+"""Declares the metrics of a sample, which downbeat-bench computes and writes into its files."""
 # ruff: noqa: E501
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Metric:
-    """A number drawn from a sample, in s."""
+    """A number that is computed from a sample, in s."""
 
     meaning: str
-    clock_bounds: int  # how many times the clock's error bound can be in a value; 0 needs no common clock
-    label: str  # for an axis
-    is_time: bool  # less of it is faster
+    clock_bounds: int  # largest error of a value, in error bounds of the clock; 0: the metric needs no common clock
+    label: str  # label of an axis
+    is_time: bool  # true: smaller is faster
 
 
 # fmt: off

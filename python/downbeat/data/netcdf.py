@@ -1,4 +1,4 @@
-"""Reads netCDF classic files, as downbeat-bench writes them (CDF-5), or CDF-1 and CDF-2: without a library, lazily.
+"""Reads netCDF classic files (CDF-1, CDF-2, and CDF-5, which downbeat-bench writes) lazily, without a library.
 
 https://parallel-netcdf.github.io/doc/c-reference/pnetcdf-c/CDF_002d5-file-format-specification.html
 """
@@ -14,37 +14,37 @@ import numpy as np
 
 NETCDF_MAGIC = b"CDF"
 NETCDF_WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
-# By the format's number of a type.
+# The format's number of a type -> numpy's type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
-TEXT = 2
-# Fill values: the contents of elements that were never written.
+TEXT = 2  # the format's number of the type of texts
+# Fill values, the contents of elements that were never written.
 LARGE = 1.875 * 2.0**122
 UNWRITTEN = {"i1": -127, "i2": -32767, "i4": -2147483647, "i8": -9223372036854775806, "f4": LARGE, "f8": LARGE}
 
 
 class Header:
-    """Reads the parts of a header one after the other.
+    """Reads the fields of a header one after the other.
 
     Raises:
-        EOFError: it ends too early.
-        KeyError: an unknown type.
+        EOFError: the file ends too early.
+        KeyError: the header has an unknown type.
     """
 
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
-        self.place = len(NETCDF_MAGIC) + 1
+        self.position = len(NETCDF_MAGIC) + 1
         self.width, self.offset_width = NETCDF_WIDTHS[data[len(NETCDF_MAGIC)]]
 
     def take(self, size: int) -> bytes:
-        """Returns the next bytes; what follows begins at a multiple of four."""
-        if self.place + size > len(self.data):  # a damaged header may claim more than memory holds
+        """Returns the next `size` bytes, and skips padding to a multiple of four."""
+        if self.position + size > len(self.data):  # a damaged header may have a size larger than memory
             raise EOFError
-        begin = self.place
-        self.place += padded(size)
+        begin = self.position
+        self.position += padded(size)
         return self.data[begin : begin + size]
 
     def number(self, size: int = 0) -> int:
-        """Returns a number of elements, or an identifier; with 4 bytes a type or a tag."""
+        """Returns an integer of `size` bytes; 0: the width of counts and identifiers in this version."""
         return int.from_bytes(self.take(size or self.width), "big")
 
     def name(self) -> str:
@@ -63,12 +63,12 @@ class Header:
 
 
 def padded(size: int) -> int:
-    """Returns a size rounded up to four bytes, as all in these files is."""
+    """Rounds a size up to four bytes, the alignment in these files."""
     return -(-size // 4) * 4
 
 
 class Attributed:
-    """Has attributes, also by their names."""
+    """Base of files and variables: netCDF attributes are Python attributes, too."""
 
     def __init__(self, attributes: dict[str, Any]) -> None:
         self.attributes = attributes
@@ -81,7 +81,7 @@ class Attributed:
 
 
 class Variable(Attributed):
-    """A variable: `variable[key]` reads that part of it, in the byte order of the file."""
+    """A variable: `variable[key]` reads the selected values, in the byte order of the file."""
 
     def __init__(self, name: str, dimensions: tuple[str, ...], attributes: dict[str, Any], dtype: str) -> None:
         super().__init__(attributes)
@@ -90,7 +90,17 @@ class Variable(Attributed):
         self.dtype = np.dtype(dtype)
 
     def place(self, data: mmap.mmap, begin: int, shape: tuple[int, ...], record: int) -> None:
-        """Says where the values are; `record`: bytes from one of the first dimension to the next, 0 if they adjoin."""
+        """Maps the values of the variable.
+
+        Args:
+                data: the file.
+                begin: offset of the first value, bytes.
+                shape: shape of the variable.
+                record: bytes between successive indexes of the first dimension; 0: values are contiguous.
+
+        Raises:
+                EOFError: the file ends too early.
+        """
         self.shape = shape
         steps = [math.prod(shape[i + 1 :]) * self.dtype.itemsize for i in range(len(shape))]
         end = begin + (steps[0] if record else math.prod(shape) * self.dtype.itemsize)
@@ -105,22 +115,22 @@ class Variable(Attributed):
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 (as numpy)
         values = np.array(self.view[key])
         if values.nbytes > mmap.PAGESIZE:
-            self.data.madvise(mmap.MADV_DONTNEED)  # a large file needs no more memory than is read of it at a time
+            self.data.madvise(mmap.MADV_DONTNEED)  # frees the pages, so that large files do not fill memory
         return values
 
 
 class NetcdfFile(Attributed):
-    """A file; `title` and other attributes of it are attributes.
+    """A netCDF file; its global attributes, e.g. `title`, are Python attributes.
 
     Attributes:
-        path: where it is.
-        dimensions: their lengths.
-        variables: all of them.
-        whole: the bytes that it must have, by its header; 0 without records.
+        path: path of the file.
+        dimensions: name -> length.
+        variables: name -> variable.
+        whole: size of the complete file by its header, bytes; 0: there are no records.
 
     Raises:
-        ValueError: it is in another format.
-        EOFError, LookupError, UnicodeError: it ends within its header, or that is damaged.
+        ValueError: the file is in another format.
+        EOFError, LookupError, UnicodeError: the header is cut off or damaged.
     """
 
     def __init__(self, path: Path) -> None:

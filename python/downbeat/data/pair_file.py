@@ -1,4 +1,8 @@
-"""Files of `downbeat-bench pairs`: a tournament of all pairs, looks at its suspects beside controls, and the ranks."""
+"""Reads files of `downbeat-bench pairs` for `downbeat locate`.
+
+A tournament measures all pairs of ranks. Pairs that seem slow are suspects; further looks measure them together with
+controls, pairs that seem sound.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,8 @@ from downbeat.data.pairs import BOTH, Pairs, PairTimes
 from downbeat.errors import UsageError, reading
 from downbeat.tables import Flags, Floats, Ints, Table, column
 
-TOURNAMENT, SUSPECT, CONTROL = 0, 1, 2  # roles
-FRESH = 3  # pass
+TOURNAMENT, SUSPECT, CONTROL = 0, 1, 2  # values of `Looks.role`
+FRESH = 3  # value of `Looks.passed`
 
 
 class Looks(Table):
@@ -24,9 +28,9 @@ class Looks(Table):
     a: Ints = column("index of the lower end", "1")
     b: Ints = column("index of the higher end", "1")
     passed: Ints = column("0 and 1 tournament, 2 second look, 3 fresh round", "1")
-    role: Ints = column("0 tournament, 1 suspect, 2 control of the suspect before it", "1")
-    suspect: Ints = column("number of the suspect; -1 for none", "1")
-    alone: Flags = column("whether no other pair was measured at the same time")
+    role: Ints = column("0 tournament, 1 suspect, 2 control of the preceding suspect", "1")
+    suspect: Ints = column("number of the suspect; -1: none", "1")
+    alone: Flags = column("no other pair was measured at the same time")
     size: Ints = column("size of the message", "B")
     seconds_ab: Floats = column("time of a message from a to b", "s")
     seconds_ba: Floats = column("time of a message from b to a", "s")
@@ -53,12 +57,12 @@ class PairFile:
     """The content of a file.
 
     Attributes:
-        names: of the ranks that took part: hosts, or ranks where several share a host.
+        names: names of the ranks that took part: hosts, or rank numbers if ranks share a host.
         looks: all measurements.
-        suspects: indices of each suspect: one of a node, two of a link.
-        suspects_found: their number before it was limited.
-        ranks: the names of all ranks, also of those that took no part.
-        states: of all ranks.
+        suspects: indices in `names` of each suspect: a node, or the two ends of a link.
+        suspects_found: number of suspects before it was limited.
+        ranks: names of all ranks, also of ranks that did not take part.
+        states: states of all ranks.
     """
 
     names: tuple[str, ...]
@@ -69,7 +73,7 @@ class PairFile:
     states: RankStates
 
     def tournament(self) -> PairTimes:
-        """The times of the tournament, both directions together; the passes are launches."""
+        """Returns the times of the tournament, both directions together; the passes are launches."""
         looks = self.looks[np.flatnonzero((self.looks.role == TOURNAMENT) & (self.looks.both > 0))]
         pairs = Pairs(
             round=looks.round,
@@ -85,7 +89,7 @@ class PairFile:
 
 
 def is_pair_file(path: Path) -> bool:
-    """Whether a path is a file of `downbeat-bench pairs`."""
+    """Returns true if a path is a file of `downbeat-bench pairs`."""
     if not path.is_file() or path.suffix != ".nc":
         return False
     with open_netcdf(path) as file:
@@ -93,10 +97,10 @@ def is_pair_file(path: Path) -> bool:
 
 
 def read_pair_file(path: Path) -> PairFile:
-    """The content of a file.
+    """Returns the content of a file.
 
     Raises:
-        UsageError: it is damaged, of another program or another experiment.
+        UsageError: the file is damaged, of another program or of another experiment.
     """
     with open_netcdf(path) as file, reading(path):
         if "rank_a" not in file.variables:
@@ -133,12 +137,12 @@ def read_pair_file(path: Path) -> PairFile:
 
 
 def integers(file: NetcdfFile, name: str) -> Ints:
-    """A variable of whole numbers or flags."""
+    """Returns a variable of whole numbers or flags."""
     return np.asarray(file.variables[name][:], dtype=np.int64)
 
 
 def floats(file: NetcdfFile, name: str) -> Floats:
-    """A variable of numbers; NaN where the file lacks it or it was never written."""
+    """Returns a variable of numbers; NaN where the file lacks it or it was never written."""
     if name not in file.variables:
         return np.full(file.dimensions["rank"], np.nan)
     values = np.asarray(file.variables[name][:], dtype=float)

@@ -1,4 +1,4 @@
-"""Pairs of nodes in results of other tools: a log for each pair, as scripts around nccl-tests and OSU write them."""
+"""Collects times of pairs of nodes from results of other tools: a log for each pair, e.g. of nccl-tests or OSU."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from downbeat.data.readers.results import Numbers, Results, ToolRun
 from downbeat.errors import UsageError
 from downbeat.text import bytes_text
 
-# The kinds of numbers that are used, the first one that a setting has.
+# Kinds of numbers by priority; the first kind that a setting has is used.
 KINDS_OF_PAIRS = ("bus_bandwidth", "bandwidth", "one_way", "call_time", "latency_avg")
-DIRECTED = "bandwidth"  # of OSU from the first node to the second, if there is a log of each order
-LARGE = 16  # largest size over the smallest one that counts: over this range protocols rarely change
-SMALL_BYTES = 1024  # sizes up to this are a setting of their own: latency without bandwidth
+DIRECTED = "bandwidth"  # OSU's bandwidth is from the first node to the second, if there are logs of both orders
+LARGE = 16  # ratio of the largest size to the smallest size that counts; protocols rarely change in this range
+SMALL_BYTES = 1024  # smaller sizes are a separate setting: latency without bandwidth
 SEPARATORS = (r"[_+,~.]|--", r"-")  # between names of nodes in names of files
 Pair = tuple[str, str]
 
@@ -29,7 +29,7 @@ def pairs_in(results: Results) -> list[PairTimes]:
     """The pairs in results, by settings that must not be mixed: tool, operation, GPUs a node, kind, range of sizes.
 
     Raises:
-        UsageError: no run is of two nodes.
+        UsageError: no run has exactly two nodes.
     """
     pair_of = [pair_of_run(run) for run in results.runs]
     names = tuple(sorted({name for pair in pair_of for name in pair}))
@@ -62,13 +62,13 @@ def pairs_in(results: Results) -> list[PairTimes]:
 
 
 def setting_of(run: ToolRun) -> str:
-    """The settings of a run that must not be mixed, in words."""
+    """Returns the settings of a run that must not be mixed, in words."""
     gpus = run.context.get("gpus_per_node", "")
     return f"{gpus} {'GPU' if gpus == '1' else 'GPUs'} a node" if gpus else ""
 
 
 def pair_of_run(run: ToolRun) -> Pair | tuple[()]:
-    """The two nodes that a run or the end of its file name names; empty if there are none.
+    """Returns the two nodes that a run or the end of its file name names; empty if there are none.
 
     The two names of a file differ in digits alone: `latency_node1_node2.txt`, `a-r1n3--a-r2n4.log`.
     """
@@ -90,12 +90,12 @@ def pair_of_run(run: ToolRun) -> Pair | tuple[()]:
 
 
 def without_digits(name: str) -> str:
-    """A name with all its numbers replaced."""
+    """Returns a name with all its numbers replaced."""
     return re.sub(r"\d+", "#", name)
 
 
 def ranges_of(numbers: Numbers, is_time: bool) -> Iterator[tuple[str, Numbers]]:
-    """The large sizes of a setting, and of times the small ones, with words that tell them apart."""
+    """Returns the large sizes of a setting, and of times the small ones, with words that tell them apart."""
     large = numbers.size * LARGE >= numbers.size.max()
     small = (numbers.size <= SMALL_BYTES) & ~large
     if is_time and small.any():

@@ -1,4 +1,7 @@
-"""The samples of a launch, and the metrics of each."""
+"""Reads the samples of a launch file, with their metrics.
+
+A sample is a measured call of a cell's operation on all ranks; a metric is a number of it, e.g. the makespan.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +30,25 @@ class Samples(Wide):
     cell_index: Ints = column("row of the sample's cell, from 0")
     block: Ints = column("number of the block of samples in which it was measured")
     attempt: Ints = column("number of the attempt in its cell")
-    verdict: Ints = column("number of the verdict, in the file's order of names")
-    deadline: Floats = column("start that all ranks agreed on, on the global clock; NaN without one", "s")
-    slack: Floats = column("from the root's decision to the deadline", "s")
+    verdict: Ints = column("number of the verdict, an index of the file's names")
+    deadline: Floats = column("common start of all ranks on the global clock; NaN: there is none", "s")
+    slack: Floats = column("time from the root's decision to the deadline", "s")
     begin: Floats = column("first entry, on the global clock", "s")
 
     def metric(self, name: str) -> Floats:
-        """The values of a metric that was read, s."""
+        """Returns the values of a metric that was read, s."""
         return self.source[name].to_numpy()
 
     def with_verdict(self, name: str) -> Flags:
-        """Flags of the samples with a verdict, by its name in the file."""
+        """Returns flags of the samples with a verdict, by its name in the file."""
         return np.asarray(self.verdict == self.verdicts().index(name))
 
     def verdicts(self) -> list[str]:
-        """The names of verdicts in the file, in the order of their numbers."""
+        """Returns the names of verdicts in the file, in the order of their numbers."""
         return str(self.source.attrs["verdict"]["flag_meanings"]).split()
 
 
-SAMPLE_FACTORS = ("operation", "size", "synchronizer")  # of its cell
+SAMPLE_FACTORS = ("operation", "size", "synchronizer")  # factors of a sample's cell that a dataset has
 KEPT_VARIABLES = tuple(each.name for each in Samples.columns())
 
 
@@ -98,12 +101,12 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
 
 
 def lacks(path: str | Path, metric: str) -> str:
-    """The error on a metric that an older downbeat-bench did not write."""
+    """Returns the error on a metric that an older downbeat-bench did not write."""
     return f"'{path}' has no metric '{metric}': the downbeat-bench that wrote it did not have it yet; choose another"
 
 
 def check_samples(path: str | Path, file: NetcdfFile) -> None:
-    """Checks that each sample is of a cell of the file, and has a verdict that it names.
+    """Checks that each sample belongs to a cell of the file, and has a verdict that the file names.
 
     Raises:
         UsageError: the file is damaged.
@@ -121,5 +124,5 @@ def check_samples(path: str | Path, file: NetcdfFile) -> None:
 
 
 def native(values: np.ndarray) -> np.ndarray:
-    """Returns values in the byte order of this machine, which pandas insists on."""
+    """Returns values in the byte order of this machine, which pandas needs."""
     return values.astype(values.dtype.newbyteorder("="), copy=False)

@@ -1,4 +1,8 @@
-"""The states of the machine: classes of the round trips around the blocks of cells."""
+"""Finds the state of the machine in which each cell was measured: classes of the round trips around its blocks.
+
+downbeat-bench measures a round trip between two ranks before and after each block of samples, the canary. If the
+machine switches between states, e.g. of power management, the round trips form classes.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,13 @@ from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH, Factors
 from downbeat.tables import Flags, Floats, Texts, grouped
 from downbeat.text import NANOSECONDS
 
-UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
-SAME_STATE = 1.5  # round trips that differ by no more are of one state
-LINE, MESSAGE = "cache line", "message"
+UNKNOWN = "unknown"  # state of a cell without a round trip, if there are several states
+SAME_STATE = 1.5  # ratio of neighboring round trips; a larger gap separates two states
+LINE, MESSAGE = "cache line", "message"  # kinds of round trips
 
 
 def path_of(hosts: str, ranks: int, configuration: str) -> str:
-    """The path of a launch's round trip: a cache line, or a message if each rank is alone on its node.
+    """Returns the path of a launch's round trip: a cache line, or a message if each rank is alone on its node.
 
     Messages of two configurations have no states in common.
     """
@@ -26,11 +30,11 @@ def path_of(hosts: str, ranks: int, configuration: str) -> str:
 
 
 def with_states(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
+    """Adds the column `state` to cells, and sets the status `CHANGED` of cells that were measured in two states.
 
     Args:
-        cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the latter there is
-            one state.
+        cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the canary columns
+            there is one state.
     """
     if not {LOW, HIGH, PATH} <= set(cells):
         return cells.assign(state="")
@@ -40,18 +44,18 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def states_of(ranks: Iterable[int], paths: Iterable[str], low: Floats, high: Floats) -> tuple[Texts, Flags]:
-    """The state of each cell, and whether it was measured in two.
+    """Returns the state of each cell, and flags of the cells that were measured in two states.
 
-    States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
-    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. The
-    readings compared are of equal numbers of ranks, and of one message where they are of messages. Beside several, a
-    cell without a reading is of `UNKNOWN`.
+    Sorted round trips with a gap of more than a factor of 1.5 are divided into states at the gap. A cell changed its
+    state if its smallest and largest round trip are in different states. On a busy machine round trips spread without
+    gaps, which are no states. Only round trips with equal numbers of ranks and equal paths are compared. If there are
+    several states, a cell without a round trip has the state `UNKNOWN`.
 
     Args:
-        ranks: of the launch.
-        paths: as of `path_of`.
-        low: smallest round trip, s; 0 or NaN without a reading.
-        high: largest round trip, s.
+        ranks: number of ranks of each cell's launch.
+        paths: path of each cell's round trip, from `path_of`.
+        low: smallest round trip of each cell, s; 0 or NaN: none.
+        high: largest round trip of each cell, s.
     """
     mixed = np.zeros(len(low), dtype=bool)
     state = np.full(len(low), "", dtype=object)
@@ -63,13 +67,13 @@ def states_of(ranks: Iterable[int], paths: Iterable[str], low: Floats, high: Flo
         state[steady] = names = names_of(np.sqrt(low[steady] * high[steady]), first[first == last])
         if (names != "").any():
             state[group[~(low[group] > 0)]] = UNKNOWN
-        for row in read[first != last] if steady.size else ():  # is set aside beside those that it began like
+        for row in read[first != last] if steady.size else ():  # gets the state of the nearest round trip
             state[row] = state[steady[np.abs(np.log(low[steady] / low[row])).argmin()]]
     return state, mixed
 
 
 def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Returns for each round trip the number of its class, from 0."""
+    """Returns the number of each round trip's class, from 0."""
     order = np.argsort(trips, kind="stable")
     ordered = trips[order]
     numbers = np.zeros(len(trips), dtype=np.intp)
@@ -78,7 +82,7 @@ def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[np.object_]:
-    """Returns for each round trip the name of its class, `77ns`; empty where all are of one."""
+    """Returns the name of each round trip's class, e.g. `77ns`; empty: there is only one class."""
     names = np.full(len(trips), "", dtype=object)
     numbers = np.unique(classes)
     for number in numbers if len(numbers) > 1 else ():
@@ -87,19 +91,19 @@ def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[n
 
 
 def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Returns for each round trip the name of its class, as `names_of` does."""
+    """Divides round trips into classes, and returns the name of each round trip's class as `names_of` does."""
     return names_of(trips, classes_of(trips))
 
 
 def in_main_state(rows: Factors, launches: Iterable[float] | None = None) -> Flags:
-    """The rows of one state for each number of ranks, where rows have to be limited to one.
+    """Flags the rows of the main state for each number of ranks.
 
-    It is the state that has the most launches of the configuration with the fewest in it, then the most of all, so that
-    no effect on times decides.
+    The main state has the most launches of the configuration with the fewest launches in it, then the most launches of
+    all configurations. So the choice does not depend on measured times.
 
     Args:
-        rows: of cells.
-        launches: of each row; None: a row is a launch.
+        rows: cells.
+        launches: number of launches of each row; None: a row is a launch.
     """
     counts = np.ones(len(rows)) if launches is None else np.nan_to_num(np.asarray(launches, dtype=float))
     kept = np.zeros(len(rows), dtype=bool)

@@ -26,10 +26,10 @@ from downbeat.output.facts.locate import (
 from downbeat.statistics.faults import (
     FACTOR,
     FALSE_ALARM,
-    FEWEST_NODES,
-    MOST_LINKS,
-    MOST_RESTLESS,
-    MOST_UNJUDGED,
+    MAX_LINKS,
+    MAX_RESTLESS,
+    MAX_UNJUDGED,
+    MIN_NODES,
     PLANTED,
     SPREAD,
     Against,
@@ -136,10 +136,10 @@ def check_nodes(times: PairTimes) -> None:
     Raises:
         UsageError: there are too few.
     """
-    if len(times.names) < FEWEST_NODES:
+    if len(times.names) < MIN_NODES:
         raise UsageError(
             f"there are pairs of {len(times.names)} nodes alone ({', '.join(times.names)}); a slow node cannot be told "
-            f"from a slow link with fewer than {FEWEST_NODES}; measure more pairs"
+            f"from a slow link with fewer than {MIN_NODES}; measure more pairs"
         )
 
 
@@ -189,15 +189,15 @@ def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) 
 
 def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
     """The reasons for which the machine is not steady; `named`: whether a node or link is named nevertheless."""
-    few_links = located.suspect_links <= MOST_LINKS * len(times.names)
+    few_links = located.suspect_links <= MAX_LINKS * len(times.names)
     return NotSteady(
         setting=times.setting,
         nodes=len(times.names),
         suspect_nodes=0 if located.nodes_steady else located.suspect_nodes,
         links=located.links,
         suspect_links=0 if few_links else located.suspect_links,
-        restless=located.restless if located.restless > MOST_RESTLESS else 0.0,
-        unjudged=located.unjudged if located.unjudged > MOST_UNJUDGED else 0.0,
+        restless=located.restless if located.restless > MAX_RESTLESS else 0.0,
+        unjudged=located.unjudged if located.unjudged > MAX_UNJUDGED else 0.0,
         spread=SPREAD,
         named=named,
     )

@@ -15,9 +15,9 @@ from downbeat.output.facts.locate import Certainty, NothingSlow, Outlier, RankCh
 from downbeat.statistics.faults import (
     FALSE_ALARM,
     LEAF_SUSPECTS,
-    MOST_LINKS,
-    MOST_SUSPECTS,
-    MOST_UNJUDGED,
+    MAX_LINKS,
+    MAX_SUSPECTS,
+    MAX_UNJUDGED,
     PLANTED,
     Located,
     leaves,
@@ -45,8 +45,8 @@ def find_live(measured: PairFile) -> Findings:
     links = max(len(measured.suspects), measured.suspects_found) - len(single)
     groups = leaves(np.array(single, dtype=np.int64), peers_of(printed))
     in_leaves = {measured.names[node] for group in groups for node in group}
-    nodes_steady = len(single) - len(in_leaves) <= max(1.0, MOST_SUSPECTS * nodes)
-    links_steady = nodes_steady and links <= MOST_LINKS * nodes
+    nodes_steady = len(single) - len(in_leaves) <= max(1.0, MAX_SUSPECTS * nodes)
+    links_steady = nodes_steady and links <= MAX_LINKS * nodes
     slow = confirmed_suspects(measured)
     slow_nodes = [each for each in slow if len(each.ends) == 1 and (nodes_steady or each.ends[0] in in_leaves)]
     slow_links = tuple(each for each in slow if len(each.ends) == 2)  # fresh rounds decide, also beside many suspects
@@ -60,7 +60,7 @@ def find_live(measured: PairFile) -> Findings:
         suspect_nodes=len(single),
         suspect_links=links,
         nodes_steady=nodes_steady,
-        links_steady=links_steady and findings.located.unjudged <= MOST_UNJUDGED,
+        links_steady=links_steady and findings.located.unjudged <= MAX_UNJUDGED,
         node_power=powers[0],
         link_power=powers[1],
     )

@@ -26,7 +26,7 @@ from downbeat.run.execute import Watcher
 from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
 from downbeat.run.plan import LaunchKey, Plan
-from downbeat.statistics.location import FEWEST_SHOWN, Interval
+from downbeat.statistics.location import MIN_SHOWN, Interval
 from downbeat.text import MICROSECONDS, counted, duration_text, microseconds, printable
 
 
@@ -151,7 +151,7 @@ def interval_texts(interval: Interval | None) -> list[str]:
     """The columns of an estimate: its value in us, and half the interval as a share of it."""
     if interval is None:
         return ["", ""]
-    width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
+    width = "-" if math.isnan(interval.low) or interval.count < MIN_SHOWN else f"{interval.width / 2:.1%}"
     return [microseconds(interval.estimate), width]
 
 

@@ -1,4 +1,4 @@
-"""The normal and Student's t distribution, the t test, and Satterthwaite's degrees of freedom.
+"""Computes the normal and Student's t distribution, the t test, and Satterthwaite's degrees of freedom.
 
 scipy has these distributions but would be a third of an installation.
 """
@@ -14,12 +14,12 @@ normal_quantile = NormalDist().inv_cdf
 
 
 def normal_cdf(z: float) -> float:
-    """The probability that a standard normal number is below z, accurate also in the tail."""
+    """Returns the probability that a standard normal number is below z, accurate also in the tail."""
     return math.erfc(-z / math.sqrt(2)) / 2
 
 
 def beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22)."""
+    """Computes the continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22)."""
     tiny = 1e-300
     c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
     fraction = d
@@ -37,7 +37,7 @@ def beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def t_cdf(freedom: float, t: float) -> float:
-    """The probability that a number with Student's t distribution is below t; NaN without degrees of freedom."""
+    """Returns the probability that a number with Student's t distribution is below t; NaN if freedom is not above 0."""
     if not freedom > 0 or math.isnan(t):
         return math.nan
     if math.isinf(freedom) or math.isinf(t):
@@ -58,7 +58,7 @@ def t_cdf(freedom: float, t: float) -> float:
 
 @functools.cache  # thousands of cells share a few degrees of freedom
 def t_quantile(freedom: float, probability: float) -> float:
-    """The quantile of Student's t distribution."""
+    """Returns a quantile of Student's t distribution; NaN: invalid arguments."""
     if not (freedom > 0 and 0 <= probability <= 1):
         return math.nan
     if probability > 0.5:
@@ -79,7 +79,7 @@ def t_quantile(freedom: float, probability: float) -> float:
 
 
 def two_sided(mean: float, error: float, freedom: float) -> float:
-    """The two-sided p-value of the t test that a mean is 0; with a standard error of 0 it is 1 or 0."""
+    """Returns the two-sided p-value of the t test that a mean is 0; with a standard error of 0 it is 1 or 0."""
     if math.isnan(error):
         return math.nan
     if error == 0:
@@ -88,7 +88,7 @@ def two_sided(mean: float, error: float, freedom: float) -> float:
 
 
 def satterthwaite(variances: Sequence[tuple[float, float]]) -> float:
-    """The degrees of freedom of a sum of independent variance estimates (Satterthwaite 1946).
+    """Returns the degrees of freedom of a sum of independent variance estimates (Satterthwaite 1946).
 
     Args:
         variances: each estimate, 0 or above, with its degrees of freedom.

@@ -1,8 +1,9 @@
-"""Slow nodes and links among pairwise times, each judged against its peers, with a stated false alarm probability.
+"""Finds slow nodes and links in pairwise times, for `downbeat locate`: compares each with its peers.
 
-Peers of a node are its nearest nodes in the matrix itself, so that a node far from the others is compared with nodes
-that are equally far; no topology is needed. A fault must exceed the robust spread of the machine (Bonferroni over all
-tests), be slower than its peers by FACTOR, and be improbable by chance:
+The peers of a node are its nearest nodes by the measured times, so that a node far from the others is compared with
+nodes that are equally far; no topology is needed. A link is a pair of nodes; a leaf is a group of nodes with common
+peers, e.g. behind a switch. A fault must exceed the robust spread of the machine (Bonferroni over all tests), be slower
+than its peers by FACTOR, and be improbable by chance; the probability of a false alarm in a sound machine is bounded:
 
 - A node: were the same deviations shuffled over pairs, as in a permutation test, some node would have a mean as large
   with at most this probability. It is bounded as Hoeffding (1963, Theorem 4) bounds draws without replacement.
@@ -23,25 +24,27 @@ import numpy as np
 from downbeat.statistics.distributions import normal_quantile
 from downbeat.tables import Flags, Floats, Ints
 
-PEERS = 6  # choice; 4 and 8 give the same accusations in simulated machines
-FACTOR = 1.2  # smallest slowdown that is named: choice, above the spread of links and nodes of sound machines
-FALSE_ALARM = 0.01
-PLANTED = 1.5  # slowdown for which the power is stated
-MOST_SUSPECTS = 1 / 8  # suspected nodes per node; with more, "the machine is not steady"
-MOST_LINKS = 1 / 2  # suspected links per node, likewise
-FAR = 0.75  # quantile of times that stands for pairs of nodes that are far from each other
-MOST_UNJUDGED = 1 / 4  # share of links whose peers scatter so that PLANTED would not be noticed
-SPREAD = 0.05  # robust standard deviation of the values of a link beyond which it is restless: choice
-MOST_RESTLESS = 1 / 4  # share of links; with more, "the machine is not steady"
-LEAF_SUSPECTS = 8  # more suspects with common peers: their leaf is named
-COMMON_PEERS = PEERS // 2
-FEWEST_NODES = 4  # below, no node has two peers
-PERSISTENT = 0.75  # share of values of a link that are slow
-RATIOS = (FACTOR, 2.0, 4.0)  # beyond which values are counted as slow: few isolated values are beyond the larger ones
+PEERS = 6  # peers of a node. Chosen by hand; 4 and 8 give the same faults in simulated machines.
+FACTOR = (
+    1.2  # smallest slowdown that is reported. Chosen by hand, above the spread of nodes and links of sound machines.
+)
+FALSE_ALARM = 0.01  # default probability that a sound machine has any reported fault
+PLANTED = 1.5  # slowdown for which the power, the probability of a report, is stated
+MAX_SUSPECTS = 1 / 8  # suspected nodes per node; with more, "the machine is not steady"
+MAX_LINKS = 1 / 2  # suspected links per node; with more, "the machine is not steady"
+FAR = 0.75  # quantile of times that represents pairs of nodes that are far from each other
+MAX_UNJUDGED = 1 / 4  # share of links whose peers scatter too much to notice PLANTED; with more, no link is reported
+SPREAD = 0.05  # robust standard deviation of a link's values; with a larger one it is restless. Chosen by hand.
+MAX_RESTLESS = 1 / 4  # share of restless links; with more, "the machine is not steady"
+LEAF_SUSPECTS = 8  # suspects with common peers; more of them are reported as a leaf
+COMMON_PEERS = PEERS // 2  # peers that two suspects of a leaf have in common
+MIN_NODES = 4  # with fewer nodes, no node has two peers
+PERSISTENT = 0.75  # share of a slow link's values that are slow
+RATIOS = (FACTOR, 2.0, 4.0)  # limits beyond which values count as slow; few isolated values exceed the larger limits
 SLOW_DEVIATION = 3.0  # robust standard deviations beyond which a single value is slow
-MAD_SIGMA = 1.4826  # standard deviation of normal numbers / median absolute deviation
-SMALLEST_SIGMA = 1e-6  # of logarithms; smaller is rounding
-MANY_NODES = 256  # beyond, a median absolute deviation is known well enough
+MAD_SIGMA = 1.4826  # standard deviation of normal numbers, divided by their median absolute deviation
+MIN_SIGMA = 1e-6  # standard deviation of logarithms; smaller values are rounding errors
+MANY_NODES = 256  # with more nodes, the median absolute deviation is precise enough
 RUNS = 20_000  # simulated machines for the threshold of robust deviations of nodes
 EXPONENTS = np.geomspace(0.5, 60.0, 24)  # where Chernoff bounds are minimized
 
@@ -53,13 +56,13 @@ class Fault:
     """A slow node, link or leaf.
 
     Attributes:
-        kind: of fault.
-        members: indices of nodes: one, the two ends of a link, or the nodes of a leaf.
-        direction: 0 both or not told apart, 1 from the first member, 2 to the first member.
-        ratio: time over that of its peers.
-        slow: pairs (of a node), or values (of a link), slower than the peers by FACTOR.
-        pairs: of how many.
-        chance: probability of a false alarm as strong or stronger, anywhere in the machine; at most 1.
+        kind: kind of the fault.
+        members: indices of nodes: a node, the two ends of a link, or the nodes of a leaf.
+        direction: 0: both, or not distinguished; 1: from the first member; 2: to the first member.
+        ratio: time divided by the time of the peers.
+        slow: number of pairs (of a node) or values (of a link) that are slower than the peers by FACTOR.
+        pairs: number of all these pairs or values.
+        chance: probability that a sound machine has a deviation this strong anywhere, at most 1.
     """
 
     kind: Kind
@@ -73,22 +76,22 @@ class Fault:
 
 @dataclass(frozen=True)
 class Located:
-    """The faults of a machine, and what would have been found.
+    """The faults of a machine, and the power: the share of planted faults that would have been reported.
 
     Attributes:
-        faults: nodes and leaves first, the slowest first.
-        suspect_nodes: nodes that were suspected, named or not.
-        suspect_links: suspected links without those of named nodes.
-        links: number of measured links without those of named nodes.
-        unjudged: share of links whose peers scatter too much.
-        restless: share of links whose own values scatter by more than SPREAD against those of peers.
-        nodes_steady: whether nodes can be named.
-        links_steady: whether links can be named.
-        node_power: share of nodes that would have been named, had they been PLANTED times slower.
-        link_power: likewise of links.
-        link_margins: deviations of sound links beyond those of suspects, shape (n, n); NaN for all others.
-        values: per pair, the most of any.
-        false_alarm: probability that a sound machine has any accusation, at most.
+        faults: nodes and leaves, then links; each by slowdown, largest first.
+        suspect_nodes: number of suspected nodes, reported or not.
+        suspect_links: number of suspected links, without links of reported nodes.
+        links: number of measured links, without links of reported nodes.
+        unjudged: share of links whose peers scatter too much to notice a slowdown of PLANTED.
+        restless: share of links whose values scatter by more than SPREAD relative to their peers.
+        nodes_steady: the machine is steady enough to report nodes.
+        links_steady: the machine is steady enough to report links.
+        node_power: share of nodes that would have been reported if they had been PLANTED times slower.
+        link_power: share of links that would have been reported if they had been PLANTED times slower.
+        link_margins: deviation of each sound link minus the limit for suspects, shape (n, n); NaN: not a sound link.
+        values: number of values of a pair, largest over pairs.
+        false_alarm: upper limit of the probability that a sound machine has any reported fault.
         deviations: log times against peers, shape (n, n), from row to column; NaN where not measured.
     """
 
@@ -109,12 +112,12 @@ class Located:
 
     @property
     def steady(self) -> bool:
-        """Whether the times of pairs repeat, and whether few pairs deviate from those of peers."""
-        return self.nodes_steady and self.links_steady and self.restless <= MOST_RESTLESS
+        """True if the times of pairs repeat, and few pairs deviate from the pairs of their peers."""
+        return self.nodes_steady and self.links_steady and self.restless <= MAX_RESTLESS
 
 
 def quantile(values: Floats, share: float, axis: int) -> Floats:
-    """A quantile without NaN, the lower value; NaN where no value is left."""
+    """Returns a quantile of the values that are not NaN, the lower of two values; NaN: no value."""
     ordered = np.sort(values, axis=axis)
     counts = np.count_nonzero(~np.isnan(values), axis=axis, keepdims=True)
     picked = (share * np.maximum(counts - 1, 0)).astype(np.int64)
@@ -122,7 +125,7 @@ def quantile(values: Floats, share: float, axis: int) -> Floats:
 
 
 def middle(values: Floats, axis: int) -> Floats:
-    """The median without NaN; NaN where no value is left. np.nanmedian takes 20 times as long on many short rows."""
+    """Returns the median of the values that are not NaN; NaN: no value. Faster than np.nanmedian."""
     ordered = np.sort(values, axis=axis)
     counts = np.count_nonzero(~np.isnan(values), axis=axis, keepdims=True)
     low = np.take_along_axis(ordered, np.maximum(counts - 1, 0) // 2, axis=axis)
@@ -131,22 +134,22 @@ def middle(values: Floats, axis: int) -> Floats:
 
 
 def count(flags: Flags) -> int:
-    """The number of flags that are set."""
+    """Counts the flags that are set."""
     return int(np.count_nonzero(flags))
 
 
 def sigma_of(values: Floats) -> float:
-    """A robust standard deviation: scaled median absolute deviation from the median, without NaN."""
+    """Returns a robust standard deviation of values that are not NaN: scaled median absolute deviation; 1: no value."""
     known = values[~np.isnan(values)]
-    return max(float(MAD_SIGMA * np.median(np.abs(known - np.median(known)))), SMALLEST_SIGMA) if known.size else 1.0
+    return max(float(MAD_SIGMA * np.median(np.abs(known - np.median(known)))), MIN_SIGMA) if known.size else 1.0
 
 
 @functools.lru_cache
 def node_threshold(nodes: int, level: float) -> float:
-    """The robust deviation that the largest of normal numbers exceeds with a probability, simulated.
+    """Simulates the limit that the largest robust deviation of `nodes` normal numbers exceeds with probability `level`.
 
-    A median absolute deviation of a few numbers is far from their standard deviation; the Bonferroni quantile of a
-    normal distribution would name a node in a tenth of all sound machines of 16.
+    The median absolute deviation of a few numbers is far from their standard deviation; the Bonferroni quantile of a
+    normal distribution would report a node in a tenth of all sound machines of 16 nodes.
     """
     if nodes > MANY_NODES:
         return normal_quantile(1 - level / nodes)
@@ -160,7 +163,7 @@ def node_threshold(nodes: int, level: float) -> float:
 
 
 def peers_of(times: Floats) -> Ints:
-    """The nearest nodes of each, by the mean time of both directions, shape (n, peers)."""
+    """Returns the nearest nodes of each node, by the mean time of both directions, shape (n, peers)."""
     nodes = len(times)
     near = middle(np.stack([times, times.T]), axis=0)
     np.fill_diagonal(near, np.nan)
@@ -169,12 +172,12 @@ def peers_of(times: Floats) -> Ints:
 
 @dataclass(frozen=True)
 class Against:
-    """Log times against those of peers, shape (n, n) each.
+    """Log times relative to the times of peers, shape (n, n) each.
 
     Attributes:
-        sender: time from i to j against the times from i's peers to j.
-        receiver: against the times from i to j's peers.
-        scatter: robust standard deviation among these peers.
+        sender: time from i to j minus the median time from i's peers to j.
+        receiver: time from i to j minus the median time from i to j's peers.
+        scatter: robust standard deviation among these times of peers.
     """
 
     sender: Floats
@@ -183,35 +186,35 @@ class Against:
 
     @classmethod
     def peers(cls, times: Floats, peers: Ints, directed: bool) -> Against:
-        """Compares each time with those of peers; the time of a node with itself must be NaN."""
+        """Compares each time with the times of peers; the time of a node with itself must be NaN."""
         sender, by_sender = against_rows(times, peers)
         receiver, by_receiver = against_rows(times.T, peers) if directed else (sender, by_sender)
         return cls(sender, receiver.T, (by_sender + by_receiver.T) / 2)
 
     @property
     def link(self) -> Floats:
-        """Deviation that neither end explains: of times against those of the peers of either end, the smaller."""
+        """The deviation that neither end explains: the smaller of `sender` and `receiver`."""
         return np.minimum(self.sender, self.receiver)
 
 
 def against_rows(times: Floats, peers: Ints) -> tuple[Floats, Floats]:
-    """Each row against the median of its peers' rows, and the scatter of these."""
+    """Returns each row minus the median of its peers' rows, and the scatter of the peers' rows."""
     of_peers = times[peers]
     expected = middle(of_peers, axis=1)
     return times - expected, MAD_SIGMA * middle(np.abs(of_peers - expected[:, np.newaxis]), axis=1)
 
 
 def slowness(deviations: Floats) -> Floats:
-    """Deviations as 0 (as the peers) to 1 (slower by FACTOR or more), so that single pairs cannot accuse a node."""
+    """Maps deviations to 0 (like the peers) to 1 (slower by FACTOR or more), so that a single pair cannot decide."""
     return np.clip(deviations / math.log(FACTOR), 0.0, 1.0)
 
 
 def shuffled_chance(means: Floats, counts: Ints, generating: Floats) -> Floats:
-    """Bounds of the probability that a mean of randomly drawn values is as large; for all nodes together.
+    """Bounds the probability, for all nodes together, that a mean of randomly drawn values is as large as each mean.
 
     Args:
-        means: of each node, shape (n,).
-        counts: of values of each node, shape (n,).
+        means: mean of each node, shape (n,).
+        counts: number of values of each node, shape (n,).
         generating: mean of exp(t x) over the drawn values at EXPONENTS, shape (exponents,) or (n, exponents).
     """
     exponents = counts[:, np.newaxis] * (np.log(generating) - EXPONENTS * means[:, np.newaxis])
@@ -219,22 +222,22 @@ def shuffled_chance(means: Floats, counts: Ints, generating: Floats) -> Floats:
 
 
 def generating_sums(slow: Floats) -> Floats:
-    """Sums of exp(t x) over each row at EXPONENTS, without NaN, shape (n, exponents)."""
+    """Returns sums of exp(t x) over each row at EXPONENTS, without NaN, shape (n, exponents)."""
     return np.stack([np.nansum(np.exp(t * slow), axis=1) for t in EXPONENTS], axis=1)
 
 
 @dataclass(frozen=True)
 class NodeScores:
-    """Nodes against their peers, in one direction or in both.
+    """Nodes compared with their peers, in one direction or in both.
 
     Attributes:
         score: median deviation of the pairs of each node, shape (n,).
-        beyond: deviation of its slow pairs from pairs of nodes that are far from each other.
-        robust: the score in robust standard deviations over nodes.
-        chance: of a mean as large somewhere, were deviations shuffled over pairs.
-        would: whether each would be suspected and confirmed, were it PLANTED times slower.
-        slow: number of slow pairs.
-        pairs: number of pairs.
+        beyond: deviation of each node's slow pairs from pairs of nodes that are far from each other.
+        robust: score of each node in robust standard deviations over nodes.
+        chance: bound of the probability that some node has a mean as large if deviations are shuffled over pairs.
+        would: flags; true: the node would be suspected and confirmed if it were PLANTED times slower.
+        slow: number of slow pairs of each node.
+        pairs: number of pairs of each node.
     """
 
     score: Floats
@@ -247,11 +250,11 @@ class NodeScores:
 
     @classmethod
     def of(cls, times: Floats, deviations: Floats, level: float) -> NodeScores:
-        """Scores of rows.
+        """Computes the scores of nodes, the rows of a matrix.
 
         Args:
             times: log times, shape (n, n).
-            deviations: from the times of peers, shape (n, n).
+            deviations: deviations from the times of peers, shape (n, n).
             level: probability of a false alarm.
         """
         nodes, planted = len(deviations), math.log(PLANTED)
@@ -259,11 +262,11 @@ class NodeScores:
         score = np.where(pairs > 0, middle(deviations, axis=1), np.nan)
         center, sigma, limit = float(np.nanmedian(score)), sigma_of(score), node_threshold(nodes, level)
         slow, slower = slowness(deviations), slowness(deviations + planted)
-        sums, values, each = generating_sums(slow), max(1, pairs.sum()), np.maximum(pairs, 1)
-        chance = shuffled_chance(np.nansum(slow, axis=1) / each, pairs, sums.sum(axis=0) / values)
+        sums, values, counts = generating_sums(slow), max(1, pairs.sum()), np.maximum(pairs, 1)
+        chance = shuffled_chance(np.nansum(slow, axis=1) / counts, pairs, sums.sum(axis=0) / values)
         # A planted fault changes the values of both ends of a pair.
         changed = (sums.sum(axis=0) + 2 * (generating_sums(slower) - sums)) / values
-        planted_chance = shuffled_chance(np.nansum(slower, axis=1) / each, pairs, changed)
+        planted_chance = shuffled_chance(np.nansum(slower, axis=1) / counts, pairs, changed)
         beyond = beyond_far(times)
         would = (np.minimum(score, beyond) + planted >= math.log(FACTOR)) & ((score + planted - center) / sigma > limit)
         return cls(
@@ -277,21 +280,21 @@ class NodeScores:
         )
 
     def suspected(self, level: float) -> Flags:
-        """The nodes that are slow beyond the spread of the machine, whether or not chance could explain them."""
+        """Flags nodes that are slow beyond the spread of the machine, even if chance could explain it."""
         limit = node_threshold(len(self.score), level)
         return np.asarray((np.minimum(self.score, self.beyond) >= math.log(FACTOR)) & (self.robust > limit))
 
 
 def beyond_far(times: Floats) -> Floats:
-    """Deviation of the slower pairs of each node (row) from those of all nodes with the same partners.
+    """Returns the deviation of each node's (row's) slower pairs from the pairs of all nodes with the same partners.
 
-    A node without neighbors, the only one of its leaf, is as far from the others as these are from other leaves.
+    It is about 0 for a node that is alone in its leaf: all nodes of other leaves are equally far from each other.
     """
     return quantile(times - quantile(times, FAR, axis=0), FAR, axis=1)
 
 
 def chance_of_slow(values: int, rate: float) -> Floats:
-    """Tails of binomial distributions, [number of values, slow ones of them], shape (values + 1, values + 1)."""
+    """Returns tails of binomial distributions: [n, k] is the probability of at least k slow values among n values."""
     tails = np.zeros((values + 1, values + 1))
     for number in range(values + 1):
         masses = [math.comb(number, k) * rate**k * (1 - rate) ** (number - k) for k in range(number + 1)]
@@ -301,24 +304,24 @@ def chance_of_slow(values: int, rate: float) -> Floats:
 
 @dataclass(frozen=True)
 class LinkScores:
-    """Links against those of the peers of their ends, shape (n, n) each; NaN, 0 or false where none is judged."""
+    """Links compared with the links of the peers of their ends, shape (n, n) each; NaN, 0 or false: not judged."""
 
     deviation: Floats
-    limit: Floats  # of the deviation
-    judged: Flags
+    limit: Floats  # a suspected link has a larger deviation
+    judged: Flags  # measured links that no slow node explains
     single: Floats  # deviation of each value, shape (values, n, n)
-    scatter: Floats  # that it must exceed, likewise
+    scatter: Floats  # a slow value has a larger deviation, shape (values, n, n)
 
     @classmethod
     def of(
         cls, times: Floats, combined: Against, peers: Ints, judged: Flags, directed: bool, level: float
     ) -> LinkScores:
-        """Scores of links.
+        """Computes the scores of links.
 
         Args:
             times: log times, shape (values, n, n).
-            combined: the middle times against peers.
-            peers: of each node.
+            combined: median times relative to peers.
+            peers: peers of each node.
             judged: links that no slow node explains, shape (n, n); of undirected links, the upper triangle.
             directed: whether the two directions of a pair have values of their own.
             level: probability of a false alarm.
@@ -345,14 +348,15 @@ class LinkScores:
         return MAD_SIGMA * middle(np.abs(self.single - middle(self.single, axis=0)), axis=0)
 
     def slow(self, ratio: float = FACTOR, shift: float = 0.0) -> Ints:
-        """The number of values beyond a ratio and the scatter of peers, were they larger by a shift."""
+        """Counts, for each link, the values beyond a ratio and the scatter of peers, after adding a shift."""
         limits = np.maximum(math.log(ratio), self.scatter)
         return np.asarray(np.count_nonzero(self.single + shift > limits, axis=0))
 
     def chances(self, shift: float = 0.0) -> Floats:
-        """Probability of as many slow values of any link by chance, by the rate of isolated ones; `shift` as in `slow`.
+        """Returns the probability that any link has this number of slow values by chance; `shift` as in `slow`.
 
-        1 for links with fewer slow values than PERSISTENT of all.
+        The rate of slow values is that of links with few slow values. The result is 1 for links with fewer slow values
+        than PERSISTENT of all.
         """
         values, smallest = self.values, np.ones(self.deviation.shape)
         tests = len(RATIOS) * max(1, count(self.judged))
@@ -367,13 +371,13 @@ class LinkScores:
 
 
 def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) -> Located:
-    """Slow nodes and links of a machine.
+    """Finds the slow nodes and links of a machine.
 
     Args:
-        times: log times, shape (values, n, n), from row to column; NaN where not measured. Values of the same pair are
-            those of several sizes, launches or repetitions. Undirected times are symmetric.
-        directed: whether the two directions of a pair have values of their own.
-        level: probability of a false alarm in a sound machine, at most.
+        times: log times, shape (values, n, n), from row to column; NaN: not measured. The values of a pair are from
+            several sizes, launches or repetitions. Undirected times are symmetric.
+        directed: true: the two directions of a pair have separate values.
+        level: upper limit of the probability of a false alarm in a sound machine.
     """
     times = times - np.nanmedian(times, axis=(1, 2), keepdims=True)
     nodes = times.shape[1]
@@ -395,7 +399,7 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
     beyond = links.deviation > links.limit
     confirmed = beyond & (links.chances() <= link_level)
     unjudged = count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
-    links_steady = count(beyond) <= MOST_LINKS * nodes and unjudged <= MOST_UNJUDGED
+    links_steady = count(beyond) <= MAX_LINKS * nodes and unjudged <= MAX_UNJUDGED
     would = (links.deviation + math.log(PLANTED) > links.limit) & (links.chances(math.log(PLANTED)) <= link_level)
     node_would = np.logical_or.reduce([each.would for each in scores.values()])
     sound = judged & ~confirmed
@@ -420,12 +424,12 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
 def node_faults(
     scores: Mapping[int, NodeScores], times: Floats, peers: Ints, level: float
 ) -> tuple[list[Fault], Flags, bool]:
-    """The slow nodes and leaves, flags of the nodes in them, and whether the machine is steady enough to name nodes.
+    """Returns the slow nodes and leaves, flags of their nodes, and true if the machine is steady enough.
 
     Args:
-        scores: by direction.
-        times: log times, their median is 0.
-        peers: of each node.
+        scores: direction (as in `Fault`) -> scores.
+        times: log times with the median 0.
+        peers: peers of each node.
         level: probability of a false alarm in each direction.
     """
     suspected = {
@@ -436,7 +440,7 @@ def node_faults(
     groups = leaves(np.flatnonzero(suspects), peers)
     alone = suspects.copy()
     alone[[node for group in groups for node in group]] = False
-    steady = count(alone) <= max(1.0, MOST_SUSPECTS * len(peers))
+    steady = count(alone) <= max(1.0, MAX_SUSPECTS * len(peers))
     groups += [[int(node)] for node in np.flatnonzero(alone)] if steady else []
     faults, named = [], np.zeros(len(peers), dtype=bool)
     for group in groups:
@@ -454,21 +458,21 @@ def node_faults(
 
 
 def far_groups(score: Floats, times: Floats, peers: Ints) -> Flags:
-    """Nodes that are quick with another slow node, as in a far leaf: two slow nodes are slow with each other, too."""
+    """Flags nodes that are fast with another slow node, as in a far leaf; two truly slow nodes are slow together."""
     near = float(np.nanmedian(np.take_along_axis(times, peers, axis=1)))
     quick = times < near + score[:, np.newaxis] / 2
     return np.asarray((quick & (score > score[:, np.newaxis] / 2)).any(axis=1))
 
 
 def leaves(suspects: Ints, peers: Ints) -> list[list[int]]:
-    """Groups of more than LEAF_SUSPECTS suspects with common peers, directly or through others."""
-    left, groups = {int(node) for node in suspects}, []
-    near = {node: {node, *map(int, peers[node])} for node in left}
-    while left:
-        group = [left.pop()]
+    """Returns groups of more than LEAF_SUSPECTS suspects that common peers connect, directly or through others."""
+    remaining, groups = {int(node) for node in suspects}, []
+    near = {node: {node, *map(int, peers[node])} for node in remaining}
+    while remaining:
+        group = [remaining.pop()]
         for node in group:
-            linked = {other for other in left if len(near[node] & near[other]) >= COMMON_PEERS}
-            left -= linked
+            linked = {other for other in remaining if len(near[node] & near[other]) >= COMMON_PEERS}
+            remaining -= linked
             group += sorted(linked)
         if len(group) > LEAF_SUSPECTS:
             groups.append(sorted(group))
@@ -476,7 +480,7 @@ def leaves(suspects: Ints, peers: Ints) -> list[list[int]]:
 
 
 def link_faults(links: LinkScores, confirmed: Flags, directed: bool) -> list[Fault]:
-    """The slow links, the slowest first; the two directions of a link are a single fault if both are slow."""
+    """Returns the slow links, the slowest first; both directions of a link are one fault if both are slow."""
     faults = []
     chances, counts, values = links.chances(), links.slow(), links.values
     for a, b in np.argwhere(confirmed):

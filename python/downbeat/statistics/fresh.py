@@ -1,7 +1,7 @@
-"""Suspects against controls in fresh rounds: a sign test for each, corrected by Holm for their number.
+"""Confirms suspected faults (faults.py) by new measurements: a sign test for each, corrected by Holm for their number.
 
-Times of a sound pair and of its controls in a round are exchangeable: it is slower than all of its k controls with
-probability 1 / (k + 1).
+A round measures a suspect, a pair of nodes, and its controls, sound pairs, one after the other. If the suspect is
+sound, it is slower than all its k controls with probability 1 / (k + 1).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from downbeat.statistics.faults import FACTOR, FALSE_ALARM, PLANTED, chance_of_s
 from downbeat.statistics.holm import holm
 from downbeat.tables import Flags, Floats
 
-DRAWS = 20_000  # for the power: it is within 0.5 %
+DRAWS = 20_000  # simulated rounds; the power is then exact to 0.5 %
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The fresh rounds of a suspect.
+    """The rounds of a suspect.
 
     Attributes:
         times: log times of the suspect, shape (rounds,).
-        controls: of its controls, shape (rounds, controls); NaN where there are fewer.
+        controls: log times of its controls, shape (rounds, controls); NaN: the round has fewer controls.
     """
 
     times: Floats
@@ -32,23 +32,23 @@ class Rounds:
 
     @property
     def slower(self) -> int:
-        """The number of rounds in which the suspect is slower than all of its controls."""
+        """Number of rounds in which the suspect is slower than all its controls."""
         return int(np.count_nonzero(self.times > np.fmax.reduce(self.controls, axis=1)))
 
     @property
     def ratio(self) -> float:
-        """Median logarithm of the ratio to the controls."""
+        """Median logarithm of the ratio of the suspect to its controls; -inf: no rounds."""
         return float(np.median(self.times - np.nanmean(self.controls, axis=1))) if len(self.times) else -math.inf
 
     @property
     def chance(self) -> float:
-        """The probability of so many rounds by chance; with the fewest controls of any round."""
+        """Probability that a sound pair is slower in at least `slower` rounds, each with the fewest controls."""
         fewest = int(np.count_nonzero(~np.isnan(self.controls), axis=1).min(initial=2))
         return float(chance_of_slow(len(self.times), 1 / (fewest + 1))[-1, self.slower])
 
 
 def confirmed(suspects: list[Rounds], level: float = FALSE_ALARM) -> Flags:
-    """The suspects that are slower than their controls: by the sign test under Holm, and by FACTOR in the median."""
+    """Flags suspects that are slower than their controls: by the sign test with Holm, and by FACTOR in the median."""
     if not suspects:
         return np.zeros(0, dtype=bool)
     chances = holm([each.chance for each in suspects])
@@ -56,13 +56,13 @@ def confirmed(suspects: list[Rounds], level: float = FALSE_ALARM) -> Flags:
 
 
 def confirming_power(noise: Floats, spread: Floats, rounds: int, level: float = FALSE_ALARM) -> float:
-    """The probability that fresh rounds with two controls confirm a fault of PLANTED times, the only suspect.
+    """Simulates the probability that rounds with two controls confirm a fault that is PLANTED times slower.
 
     Args:
-        noise: deviations of values of a pair, logarithms.
-        spread: deviations of pairs from their peers.
-        rounds: of the suspect.
-        level: of the sign test.
+        noise: deviations of the values of a pair from its typical value, logarithms.
+        spread: deviations of pairs from their peers, logarithms.
+        rounds: number of rounds of the suspect.
+        level: level of the sign test.
     """
     random = np.random.default_rng(1)
     times = [random.choice(noise, DRAWS) + random.choice(spread, DRAWS) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Hodges-Lehmann estimates with rank intervals: the typical launch, the typical ratio.
+"""Computes Hodges-Lehmann estimates with rank intervals: the typical launch, the typical ratio.
 
 The pseudo-median of one sample is the median of its Walsh averages, the means of all pairs of values and of each value
 with itself; of two samples it is the median of all differences (Hodges and Lehmann 1963). The interval has the
@@ -19,12 +19,14 @@ from downbeat.statistics.distributions import normal_quantile
 from downbeat.statistics.rank_tests import rank_sum_chances, signed_rank_chances
 
 Floats = NDArray[np.float64]
-MOST_EXACT = 50  # values of a sample; beyond, the normal cut is equal or one less; 25: limits move by 0.5 %
-AT_ONCE = 2_000_000  # averages or differences in memory, 16 MB
+# Values of a sample up to which the cut is exact. For larger samples, the normal cut is equal or one less. With 25,
+# limits move by 0.5 %.
+MAX_EXACT = 50
+AT_ONCE = 2_000_000  # averages or differences in memory at a time, 16 MB
 
 
 def one_sample(values: Floats, confidence: float) -> tuple[Floats, Floats, Floats]:
-    """The pseudo-median of each row with its limits.
+    """Computes the pseudo-median of each row with its limits.
 
     Args:
         values: shape (rows, n), any unit.
@@ -42,7 +44,7 @@ def one_sample(values: Floats, confidence: float) -> tuple[Floats, Floats, Float
 
 
 def two_samples(a: Floats, b: Floats, confidence: float) -> tuple[Floats, Floats, Floats]:
-    """The shift from A to B in each row with its limits.
+    """Computes the shift from A to B in each row with its limits.
 
     Args:
         a: shape (rows, m), any unit.
@@ -60,7 +62,14 @@ def two_samples(a: Floats, b: Floats, confidence: float) -> tuple[Floats, Floats
 
 
 def in_blocks(rows: int, size: int, cut: int, values: Callable[[slice], Floats]) -> tuple[Floats, Floats, Floats]:
-    """The median of the values of each row, and the values at rank `cut` from both ends; in blocks of rows."""
+    """Computes, in blocks of rows, the median of each row's values, and the values at rank `cut` from both ends.
+
+    Args:
+        rows: number of rows.
+        size: number of values per row.
+        cut: from 1; 0: no limits.
+        values: returns the values of a slice of rows, shape (rows, size).
+    """
     limits = np.full((3, rows), np.nan)
     step = max(1, AT_ONCE // max(size, 1))
     for start in range(0, rows, step):
@@ -74,15 +83,15 @@ def in_blocks(rows: int, size: int, cut: int, values: Callable[[slice], Floats])
 
 @functools.cache
 def walsh_pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The indices of the two values of each Walsh average."""
+    """Returns the indices of the two values of each Walsh average."""
     first, second = np.triu_indices(count)
     return first, second
 
 
 @functools.cache
 def signed_rank_cut(count: int, confidence: float) -> int:
-    """The rank, from 1, of the Walsh average that is a limit, counted from either end; 0: no interval exists."""
-    if count > MOST_EXACT:
+    """Returns the rank, from 1 at either end, of the Walsh average that is a limit; 0: no interval exists."""
+    if count > MAX_EXACT:
         spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
         return approximate_cut(count * (count + 1) / 4, spread, confidence)
     return exact_cut(signed_rank_chances(tuple(range(1, count + 1))), confidence)
@@ -90,8 +99,8 @@ def signed_rank_cut(count: int, confidence: float) -> int:
 
 @functools.cache
 def rank_sum_cut(first: int, second: int, confidence: float) -> int:
-    """The rank of the difference that is a limit, as in `signed_rank_cut` (Mann and Whitney 1947)."""
-    if max(first, second) > MOST_EXACT:
+    """Returns the rank of the difference that is a limit, as in `signed_rank_cut` (Mann and Whitney 1947)."""
+    if max(first, second) > MAX_EXACT:
         spread = math.sqrt(first * second * (first + second + 1) / 12)
         return approximate_cut(first * second / 2, spread, confidence)
     smallest = first * (first + 1) // 2  # sum of ranks
@@ -99,10 +108,10 @@ def rank_sum_cut(first: int, second: int, confidence: float) -> int:
 
 
 def exact_cut(chances: Floats, confidence: float) -> int:
-    """The number of smallest values whose total probability is at most (1 - confidence) / 2."""
+    """Returns the number of smallest values whose total probability is at most (1 - confidence) / 2."""
     return int(np.searchsorted(np.cumsum(chances), (1 - confidence) / 2 * (1 + 1e-12), side="right"))
 
 
 def approximate_cut(mean: float, spread: float, confidence: float) -> int:
-    """`exact_cut` of a normal distribution, with the correction for continuity."""
+    """Returns `exact_cut` of a normal distribution, with the correction for continuity."""
     return max(0, math.floor(mean + 0.5 - normal_quantile(0.5 + confidence / 2) * spread))

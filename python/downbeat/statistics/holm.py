@@ -1,4 +1,4 @@
-"""Multiple comparisons: correction of p-values."""
+"""Corrects p-values for multiple comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lines on inhomogeneous launches: slow launches, and correlation of successive launches."""
+"""Writes notes on launches that are not alike: slow launches, and correlation of successive launches.
+
+A cell is an operation with its settings; it has a value per launch of the program.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from downbeat.text import counted
 
 RESEMBLE = "launches resemble the one before"
 SLOW_LAUNCHES = f"slow launches ({SLOW:g} times typical)"
-CORRELATED = 0.05  # usual level; the share of experiments with independent launches that are called correlated
+CORRELATED = 0.05  # level of the test: share of experiments with independent launches that are called correlated
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Series:
 
     Attributes:
         cell: name of the cell.
-        group: what the cells of a launch share; a slow launch slows all cells of its group.
+        group: key of the experiment; cells with the same group are measured in the same launches.
         launches: numbers of the launches, in order.
         values: a number per launch, above 0: medians, or ratios of pairs.
     """
@@ -38,36 +41,33 @@ class Series:
 
 
 def kind_lines(series: Sequence[Series]) -> list[str]:
-    """Lines on slow launches and on correlated successive launches, if any.
+    """Returns lines on slow launches and on correlated successive launches; empty: launches are alike.
 
     Args:
-        series: of all cells that are shown together.
-
-    Returns:
-        Lines for people; none where launches are alike.
+        series: all cells that are shown together.
     """
     return [*slow_lines(series), *resemblance_lines(series)]
 
 
 def is_kind_line(line: str) -> bool:
-    """Whether a line is from `resemblance_lines`."""
+    """Returns true if a line is from `resemblance_lines`."""
     return RESEMBLE in line
 
 
 def slow_lines(series: Sequence[Series]) -> list[str]:
-    """A line on the cell with the largest share of slow launches, if any."""
+    """Returns a line on the cell with the largest share of slow launches; empty: no slow launches."""
     counts = [(int(slow_launches(cell.values).sum()), cell) for cell in series]
-    some = [(slow, cell) for slow, cell in counts if slow]
-    if not some:
+    affected = [(slow, cell) for slow, cell in counts if slow]
+    if not affected:
         return []
-    slow, most = max(some, key=lambda each: each[0] / len(each[1].values))
-    where = f" in {most.cell}" if most.cell else ""
-    more = f"; fewer in {counted(len(some) - 1, 'more cell')}" if len(some) > 1 else ""
-    return [f"{SLOW_LAUNCHES}: {slow} of {len(most.values)}{where}{more}"]
+    slow, worst = max(affected, key=lambda item: item[0] / len(item[1].values))
+    where = f" in {worst.cell}" if worst.cell else ""
+    more = f"; fewer in {counted(len(affected) - 1, 'more cell')}" if len(affected) > 1 else ""
+    return [f"{SLOW_LAUNCHES}: {slow} of {len(worst.values)}{where}{more}"]
 
 
 def resemblance_lines(series: Sequence[Series]) -> list[str]:
-    """A line on the cells whose successive launches are correlated, if any.
+    """Returns a line on the cells whose successive launches are correlated; empty: no such cells.
 
     Tests each cell, and each group by the launches' means over cells, which show a common correlation. All tests are
     one family (Holm 1979).
@@ -87,7 +87,7 @@ def resemblance_lines(series: Sequence[Series]) -> list[str]:
 
 
 def mean_of_launches(cells: Sequence[Series]) -> NDArray[np.float64]:
-    """The deviation of each launch from the mean of a cell, of logarithms, averaged over cells; in launch order."""
+    """Averages the deviations of each launch from its cell's mean over cells, of logarithms; in launch order."""
     deviations: dict[int, list[float]] = {}
     for cell in cells:
         logs = np.log(cell.values)

@@ -1,4 +1,7 @@
-"""The location of launches: the typical launch, and the typical ratio of two sides, with their intervals."""
+"""Estimates the typical launch, and the typical ratio of two sides, with confidence intervals.
+
+A launch is one start of the measured program; its value is the median of its samples.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from downbeat.statistics.distributions import satterthwaite, t_quantile
 from downbeat.statistics.hodges_lehmann import one_sample, two_samples
 
 Scale = tuple[float, float]  # standard error, degrees of freedom
-FEWEST_SHOWN = 3  # launches; t with one degree of freedom is 12.7: half the interval of two is 9 deviations
+# Launches from which an interval is shown. Half the interval of two launches is 9 standard deviations: the t quantile
+# with one degree of freedom is 12.7.
+MIN_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -23,8 +28,8 @@ class Interval:
 
     Attributes:
         estimate: in the unit of the values.
-        low: lower end, NaN without an interval.
-        high: upper end.
+        low: lower end; NaN: no interval.
+        high: upper end; NaN: no interval.
         count: number of independent values: launches, or pairs of launches.
     """
 
@@ -117,7 +122,7 @@ def shift_of_logs(
 
 
 def welch(scales: Sequence[Scale]) -> Scale:
-    """The standard error of a sum of independent means, and its degrees of freedom (Welch 1947)."""
+    """Returns the standard error of a sum of independent means, and its degrees of freedom (Welch 1947)."""
     if any(math.isnan(error) for error, _ in scales):
         return math.nan, math.nan
     return math.hypot(*(error for error, _ in scales)), satterthwaite([(error**2, free) for error, free in scales])
@@ -134,14 +139,14 @@ def check_confidence(confidence: float) -> None:
 
 
 def interval_between(estimate: float, low: float, high: float, count: int, hidden: float = 0.0) -> Interval:
-    """The interval of ratios from an interval of logarithms, widened by `hidden`, a common error of all launches."""
+    """Converts an interval of logarithms to ratios, and widens it by `hidden`, a common error of all launches."""
     with np.errstate(over="ignore"):
         below, above = float(np.exp(low)) - hidden, float(np.exp(high)) + hidden
         return Interval(float(np.exp(estimate)), max(below, 0.0) if below == below else below, above, count)
 
 
 def logarithms(medians: ArrayLike) -> NDArray[np.float64]:
-    """The logarithms of medians of launches, shape (launches,).
+    """Returns the logarithms of medians of launches, shape (launches,).
 
     Raises:
         ValueError: there are no medians, or a median is not positive and finite.

@@ -1,4 +1,4 @@
-"""The median of one launch's samples with its interval, which shows the precision within that launch."""
+"""Computes the median of a launch's samples with an interval, which shows the precision within that launch."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from downbeat.statistics.location import check_confidence
 from downbeat.statistics.rank_tests import doubled_ranks
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, autocorrelation, effective_number, grouped_value
 
-LEAST_PER_BLOCK = 4  # samples; with fewer, the share below the median has too few possible values
-ENOUGH_BLOCKS = 5  # independent blocks that already show autocorrelation; correcting for both is too wide
-RELATED_ENDS = 0.5  # choice, as in bench/src/rules: of the mean square of differences of unrelated values
+MIN_PER_BLOCK = 4  # samples of a block; with fewer, the share below the median has too few possible values
+MIN_BLOCKS = 5  # independent blocks whose variation includes autocorrelation; correcting for both is too wide
+# Ratio of the mean square difference at the ends of blocks to that of unrelated values. Chosen by hand, as in
+# bench/src/rules.
+RELATED_ENDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def median_interval(
     below = np.clip((median - values) / step, -0.5, 0.5) if step > 0 else np.sign(median - values) / 2
     by_blocks, equal_blocks = half_by_blocks(below, numbers, confidence)
     order = doubled_ranks(values) / 2
-    independent_blocks = equal_blocks >= ENOUGH_BLOCKS and not follow_closely(order, numbers)
+    independent_blocks = equal_blocks >= MIN_BLOCKS and not follow_closely(order, numbers)
     effective = count if independent_blocks else effective_number(count, autocorrelation(order))
     z = normal_quantile(0.5 + confidence / 2)
     half = max(z * 0.5 / math.sqrt(effective), by_blocks)
@@ -84,14 +86,14 @@ def median_interval(
 def half_by_blocks(
     deviations: NDArray[np.float64], blocks: NDArray[np.generic], confidence: float
 ) -> tuple[float, int]:
-    """Half the width of the interval of a mean, from its variation between blocks, and the effective number of blocks.
+    """Estimates half the interval of a mean from its variation between blocks, and the effective number of blocks.
 
     Unequal blocks count as n^2 / (sum of squared sizes) equal blocks (Kish 1965). The result is 0 and 1 with
     too few blocks or samples per block.
     """
     _, indices, sizes = np.unique(blocks, return_inverse=True, return_counts=True)
     equal_blocks = math.floor(deviations.size**2 / float(np.sum(sizes.astype(float) ** 2)) + 0.5)
-    if equal_blocks < 2 or deviations.size < LEAST_PER_BLOCK * sizes.size:
+    if equal_blocks < 2 or deviations.size < MIN_PER_BLOCK * sizes.size:
         return 0.0, 1
     sums = np.bincount(indices, weights=deviations)
     error = math.sqrt(float(sums @ sums) * equal_blocks / (equal_blocks - 1)) / deviations.size
@@ -99,7 +101,7 @@ def half_by_blocks(
 
 
 def follow_closely(values: NDArray[np.float64], blocks: NDArray[np.generic]) -> bool:
-    """Whether blocks begin near the end of the previous block (von Neumann 1941, for the ends of blocks only)."""
+    """Returns true if blocks begin near the end of the previous block (von Neumann 1941, for ends of blocks only)."""
     ends = np.flatnonzero(blocks[1:] != blocks[:-1])
     squares = float(np.sum((values[ends + 1] - values[ends]) ** 2))
     return squares < RELATED_ENDS * 2 * float(values.var()) * ends.size

@@ -1,4 +1,4 @@
-"""Statistical power: the smallest difference that a number of launches can show, and the launches that it takes.
+"""Computes the smallest difference that a number of launches can show, and the number of launches for a difference.
 
 It is the power of the verdict rule (`verdicts.verdict_of`) without its rank test: a difference within the margin is
 never faster or slower, and it must exceed the uncertainty of the clocks.
@@ -18,23 +18,27 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN
 
-EFFECT = 1.05  # the difference for which launches are counted: what a tuned algorithm is to gain at least
-AFFORDABLE = 100  # launches; to need more says that the machine is noisy: ten minutes to hours
-POWER = 0.9  # choice (Cohen 1988: 0.8); 0.8 needs three quarters of the launches, 0.95 a fifth more
-LARGEST_RATIO = 1e6  # limit of searches; no verdict depends on it
-MOST_LAUNCHES = 100_000  # limit of searches
-FREEDOM_ROUNDING = 1e-9  # relative error of a sum of whole degrees of freedom
+EFFECT = 1.05  # ratio for which the needed launches are computed: the smallest gain that is worth tuning
+AFFORDABLE = 100  # launches, ten minutes to hours; if more are needed, the machine is called noisy
+# Default probability of showing a difference. Chosen by hand (Cohen 1988: 0.8). With 0.8, three quarters of the
+# launches are needed; with 0.95, a fifth more.
+POWER = 0.9
+MAX_RATIO = 1e6  # limit of searches; no verdict depends on it
+MAX_LAUNCHES = 100_000  # limit of searches
+FREEDOM_ROUNDING = 1e-9  # relative rounding error of a sum of integer degrees of freedom
 NODES = 16  # of each integral over an estimated deviation: power to 0.0002 (8: 0.01)
 PRECISION = 1e-3  # relative, of a search for a ratio; three digits are printed
-RANKS = 1.07  # width of a rank interval relative to Student's, for 10 to 20 normal launches (simulated); 1: 10 % fewer
-LEAST = 1e-12  # smaller deviations are rounding errors
-BLOCK = 64  # cells integrated at a time, to fit in caches; 16 and 256 take 1.4 and 1.6 times as long
+# Width of a rank interval relative to Student's interval, for 10 to 20 normal launches (simulated). With 1, 10 % fewer
+# launches seem to be needed.
+RANKS = 1.07
+MIN_DEVIATION = 1e-12  # smaller deviations are rounding errors
+BLOCK = 64  # cells that are integrated at a time, to fit in caches; 16 takes 1.4 times, 256 takes 1.6 times as long
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int_]
 
 
 def upper_tail(z: Floats) -> Floats:
-    """The probability that a normal number is above z, to 1e-7 (Abramowitz and Stegun 1964, 26.2.17)."""
+    """Returns the probability that a normal number is above z, to 1e-7 (Abramowitz and Stegun 1964, 26.2.17)."""
     size = np.abs(z)
     t = 1 / (1 + 0.2316419 * size)
     density = np.exp(-size * size / 2) / math.sqrt(2 * math.pi)
@@ -45,12 +49,12 @@ def upper_tail(z: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class VerdictRule:
-    """The conditions that a difference must meet.
+    """The conditions that a difference must meet for a verdict.
 
     Attributes:
-        level: of the two-sided t test; level / n for the smallest p-value of n cells under Holm's correction.
+        level: level of the two-sided t test; level / n for the smallest p-value of n cells under Holm's correction.
         margin: ratios from 1 / (1 + margin) to 1 + margin count as equal.
-        confidence: of the interval that must not be within the margin.
+        confidence: confidence of the interval that must not be within the margin.
         hidden: largest common shift of all launches by clocks, relative; a number, or shape (n,).
     """
 
@@ -60,13 +64,13 @@ class VerdictRule:
     hidden: float | Floats = 0.0
 
     def critical(self, true: Floats, estimated: Floats, freedom: Floats, hidden: Floats) -> Floats:
-        """The smallest mean of logarithms that is called a difference, in standard errors.
+        """Returns the smallest mean of logarithms that is called a difference, in standard errors.
 
         Args:
             true: standard errors of the mean, shape (n, nodes).
             estimated: ratios of estimated to true standard errors, shape (n, other nodes).
             freedom: degrees of freedom of the estimates, shape (n,).
-            hidden: shape (n,).
+            hidden: as the attribute, shape (n,).
 
         Returns:
             Shape (n, nodes, other nodes).
@@ -79,20 +83,21 @@ class VerdictRule:
         return np.asarray(np.maximum(np.maximum(by_test, outside), by_clocks))
 
     def equality(self, true: Floats, estimated: Floats, freedom: Floats, hidden: Floats) -> Floats:
-        """The probability of the verdict "equivalent" for two equal sides; arguments as in `critical`."""
+        """Returns the probability of the verdict "equivalent" for two equal sides; arguments as in `critical`."""
         half = (RANKS * quantiles(freedom, 0.5 + self.confidence / 2)[:, np.newaxis] * estimated)[:, np.newaxis, :]
         room = ((math.log1p(self.margin) - hidden)[:, np.newaxis] / true)[:, :, np.newaxis] - half
         return np.where(room > 0, 1 - 2 * upper_tail(np.maximum(room, 0.0)), 0.0)
 
 
 def quantiles(freedom: Floats, probability: float) -> Floats:
+    """Returns a quantile of Student's t distribution for each degree of freedom."""
     values, indices = np.unique(freedom, return_inverse=True)
     return np.array([t_quantile(float(value), probability) for value in values])[indices]
 
 
 @functools.cache
 def deviation_nodes(freedom: float) -> tuple[Floats, Floats]:
-    """Nodes and weights of an integral over the ratio of an estimated standard deviation to the true one."""
+    """Returns nodes and weights of an integral over the ratio of an estimated standard deviation to the true one."""
     points, weights = np.polynomial.legendre.leggauss(NODES)
     low, high = max(0.0, 1 - 4 / math.sqrt(freedom)), 1 + 4 / math.sqrt(freedom)
     s = low + (high - low) * (points + 1) / 2
@@ -102,14 +107,14 @@ def deviation_nodes(freedom: float) -> tuple[Floats, Floats]:
 
 
 def nodes_of(freedom: Floats) -> tuple[Floats, Floats]:
-    """`deviation_nodes` for each degree of freedom, shape (n, NODES)."""
+    """Returns `deviation_nodes` for each degree of freedom, shape (n, NODES)."""
     values, indices = np.unique(freedom, return_inverse=True)
     each = [deviation_nodes(float(value)) for value in values]
     return np.array([s for s, _ in each])[indices], np.array([weights for _, weights in each])[indices]
 
 
 def power(ratio: float, deviation: float, launches: int, paired: bool, rule: VerdictRule) -> float:
-    """The probability that launches show a difference.
+    """Returns the probability that launches show a difference.
 
     For two experiments it assumes equal numbers of launches with equal deviations.
 
@@ -117,11 +122,8 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Ver
         ratio: true ratio, B / A.
         deviation: standard deviation of the logarithm of the ratio from one launch of each; known, larger than 0.
         launches: number of launches of each side, or of pairs; at least 2.
-        paired: whether launches are pairs.
-        rule: that the difference must meet.
-
-    Returns:
-        A probability.
+        paired: true: launches are pairs.
+        rule: conditions that the difference must meet.
     """
     error = np.array([[deviation / math.sqrt(launches)]])
     free = freedom_of(np.array([launches]), np.array([paired]))
@@ -132,7 +134,7 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Ver
 
 
 def freedom_of(launches: Counts, paired: NDArray[np.bool_]) -> Floats:
-    """Degrees of freedom for pairs, or for an equal number of launches on both sides."""
+    """Returns the degrees of freedom for pairs, or for an equal number of launches on both sides."""
     # Welch's degrees of freedom are about one below those of the pooled test (simulated).
     return np.where(paired, launches - 1, 2 * launches - 3).astype(float)
 
@@ -165,7 +167,7 @@ class Spread:
         return Spread(self.error[rows], self.freedom[rows], dataclasses.replace(self.rule, hidden=hidden))
 
     def chance(self, logs: ArrayLike | None, launches: Counts | None, freedom: Floats) -> Floats:
-        """The probability that future launches show a difference, averaged over the true errors given the estimate.
+        """Returns the probability that future launches show a difference, averaged over true errors given the estimate.
 
         Args:
             logs: true mean of logarithms, shape (n,), or a number; None: the probability that equal sides are shown
@@ -175,7 +177,7 @@ class Spread:
         """
         shares = np.empty(self.error.size)
         hidden = np.asarray(self.rule.hidden)
-        errors = np.maximum(self.error / (1.0 if launches is None else np.sqrt(launches)), LEAST)
+        errors = np.maximum(self.error / (1.0 if launches is None else np.sqrt(launches)), MIN_DEVIATION)
         means = None if logs is None else np.broadcast_to(np.asarray(logs, dtype=float), errors.shape)
         for start in range(0, errors.size, BLOCK):
             rows = slice(start, start + BLOCK)
@@ -192,7 +194,7 @@ class Spread:
 
 
 def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, probability: float = POWER) -> Floats:
-    """The smallest ratio above 1 that such launches show with a probability, 0.9 by default.
+    """Returns the smallest ratio above 1 that launches show with a probability, 0.9 by default.
 
     The inverse ratio is shown equally well. The probability is averaged over the true errors given the estimate.
 
@@ -208,7 +210,7 @@ def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, pr
     cells = Spread.of(error, freedom, rule)
     ratios = np.full(cells.error.shape, np.nan)
     known = np.flatnonzero(np.isfinite(cells.error) & (np.broadcast_to(np.asarray(freedom), ratios.shape) >= 1))
-    spread, most = cells[known], math.log(LARGEST_RATIO)
+    spread, max_log = cells[known], math.log(MAX_RATIO)
 
     def short(logs: Floats, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         some = spread[rows]
@@ -218,14 +220,14 @@ def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, pr
     high = np.maximum(np.maximum(spread.error, math.log1p(rule.margin)), np.asarray(spread.rule.hidden))
     rows = np.arange(known.size)
     while rows.size:
-        rows = rows[short(high[rows], rows) & (high[rows] <= most)]
+        rows = rows[short(high[rows], rows) & (high[rows] <= max_log)]
         low[rows], high[rows] = high[rows], 2 * high[rows]
-    beyond, rows = high > most, np.arange(known.size)
+    beyond, rows = high > max_log, np.arange(known.size)
     for _ in range(math.ceil(-math.log2(PRECISION))):
         middle = (low + high) / 2
         below = short(middle, rows)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    ratios[known] = np.where(beyond, np.inf, np.exp(np.minimum(high, most)))
+    ratios[known] = np.where(beyond, np.inf, np.exp(np.minimum(high, max_log)))
     return ratios
 
 
@@ -237,7 +239,7 @@ def launches_needed(
     rule: VerdictRule,
     probability: float = POWER,
 ) -> Counts:
-    """The number of launches that show a ratio with a probability, 0.9 by default.
+    """Returns the number of launches that show a ratio with a probability, 0.9 by default.
 
     Args:
         ratio: true ratio, B / A; a number, or shape (n,).
@@ -262,7 +264,7 @@ def launches_needed(
 def launches_alike(
     deviation: ArrayLike, freedom: ArrayLike, paired: ArrayLike, rule: VerdictRule, probability: float = POWER
 ) -> Counts:
-    """The number of launches that show with a probability, 0.9 by default, that two equal sides are equivalent.
+    """Returns the number of launches that show with a probability, 0.9 by default, that equal sides are equivalent.
 
     Args:
         deviation: as in `launches_needed`.
@@ -278,7 +280,7 @@ def launches_alike(
 
 
 def fewest(spread: Spread, logs: ArrayLike | None, paired: ArrayLike, least: int, probability: float) -> Counts:
-    """The smallest numbers of launches, from `least` to 100,000, with the probability; by doubling and bisection."""
+    """Finds the smallest numbers of launches, from `least` to 100,000, that have a probability of showing a ratio."""
     pairs = np.broadcast_to(np.asarray(paired, dtype=bool), spread.error.shape)
     low, high = np.full(spread.error.shape, least - 1), np.full(spread.error.shape, least)
     means = None if logs is None else np.broadcast_to(np.asarray(logs, dtype=float), spread.error.shape)
@@ -290,8 +292,8 @@ def fewest(spread: Spread, logs: ArrayLike | None, paired: ArrayLike, least: int
 
     rows = np.arange(high.size)
     while rows.size:
-        rows = rows[short(high[rows], rows) & (high[rows] < MOST_LAUNCHES)]
-        low[rows], high[rows] = high[rows], np.minimum(2 * high[rows], MOST_LAUNCHES)
+        rows = rows[short(high[rows], rows) & (high[rows] < MAX_LAUNCHES)]
+        low[rows], high[rows] = high[rows], np.minimum(2 * high[rows], MAX_LAUNCHES)
     while (rows := np.flatnonzero(high - low > 1)).size:
         middle = (low[rows] + high[rows]) // 2
         below = short(middle, rows)

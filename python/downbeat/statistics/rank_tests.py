@@ -1,4 +1,4 @@
-"""Wilcoxon's tests (Wilcoxon 1945), which use only ranks: an outlying launch counts like any other."""
+"""Computes Wilcoxon's tests (Wilcoxon 1945), which use only ranks: an outlying launch counts like any other."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf
 
-# Pairs, and values of both sides; for more, the normal approximation. At half no verdict changes (simulated).
-MOST_EXACT = 100
-MOST_EXACT_SUM = 60
-# Of logarithms of ratios: smaller differences are rounding errors, which would break ties.
-DECIMALS = 12
+# With more pairs, or more values of both sides, the tests use the normal approximation. With half of these values, no
+# verdict changes (simulated).
+MAX_EXACT = 100  # pairs
+MAX_EXACT_SUM = 60  # values of both sides
+DECIMALS = 12  # decimals of logarithms of ratios; smaller differences are rounding errors, which would break ties
 
 
 def doubled_ranks(values: ArrayLike) -> NDArray[np.int_]:
-    """Twice the rank of each value, ranks from 1; equal values have their mean rank, an integer or half-integer."""
+    """Returns twice the rank of each value, an integer; ranks begin at 1, and equal values have their mean rank."""
     _, index, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return np.asarray((2 * last - count + 1)[index])
 
 
 def signed_rank(differences: ArrayLike) -> float:
-    """The two-sided p-value of the signed-rank test that differences are symmetric about 0; 1 where all are 0.
+    """Returns the two-sided p-value of the signed-rank test that differences are symmetric about 0; 1: all are 0.
 
     Exact also with ties, which coarse clock steps cause: the distribution of the sum of the mean ranks over all signs,
     conditional on these ranks. Differences of 0 are left out, as by Wilcoxon.
@@ -41,7 +41,7 @@ def signed_rank(differences: ArrayLike) -> float:
     if values.size == 0:
         return 1.0
     doubled = doubled_ranks(np.abs(values))
-    if values.size > MOST_EXACT:
+    if values.size > MAX_EXACT:
         return 2 * normal_cdf(-abs(float(doubled @ np.sign(values))) / float(np.linalg.norm(doubled)))
     chances = signed_rank_chances(tuple(np.sort(doubled).tolist()))
     positive = int(doubled[values > 0].sum())
@@ -50,7 +50,7 @@ def signed_rank(differences: ArrayLike) -> float:
 
 @functools.lru_cache(maxsize=256)  # without ties it depends only on the number of pairs
 def signed_rank_chances(ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """The probability of each sum, from 0, of the ranks with positive sign."""
+    """Returns the probability of each sum, from 0, of the ranks with positive sign."""
     chances = np.ones(1)
     for rank in ranks:
         longer = np.zeros(chances.size + rank)
@@ -61,12 +61,12 @@ def signed_rank_chances(ranks: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def smallest_signed_rank(pairs: int) -> float:
-    """The smallest possible p-value of the signed-rank test."""
+    """Returns the smallest possible p-value of the signed-rank test."""
     return min(1.0, 2 * 0.5**pairs)
 
 
 def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
-    """The two-sided p-value of the rank-sum test that neither of two samples tends to be larger; 1 if all are equal.
+    """Returns the two-sided p-value of the rank-sum test that neither sample tends to be larger; 1: all are equal.
 
     Exact also with ties: the distribution of the sum of the mean ranks over all ways to choose the ranks of one side,
     conditional on these ranks. With ties among few values the normal approximation finds false differences; it is used
@@ -84,7 +84,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     if np.ptp(pooled) == 0:
         return 1.0
     doubled = doubled_ranks(pooled)
-    if pooled.size > MOST_EXACT_SUM:
+    if pooled.size > MAX_EXACT_SUM:
         # With corrections for continuity and for ties (Lehmann 1975, section 1.3).
         size, ties = pooled.size, np.unique(pooled, return_counts=True)[1].astype(float)
         spread = first.size * second.size / 12 * (size + 1 - (ties**3 - ties).sum() / (size * (size - 1)))
@@ -97,7 +97,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
 
 @functools.lru_cache(maxsize=256)
 def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """The probability of each sum, from 0, of `chosen` ranks drawn from all."""
+    """Returns the probability of each sum, from 0, of `chosen` ranks drawn from all ranks."""
     ways = np.zeros((chosen + 1, sum(ranks) + 1))
     ways[0, 0] = 1
     for rank in ranks:
@@ -106,5 +106,5 @@ def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]
 
 
 def smallest_rank_sum(first: int, second: int) -> float:
-    """The smallest possible p-value of the rank-sum test."""
+    """Returns the smallest possible p-value of the rank-sum test."""
     return min(1.0, 2 / math.comb(first + second, first))

@@ -1,4 +1,4 @@
-"""Estimates for all calls of a program from a sample of recorded calls.
+"""Estimates totals, ratios and quantiles of all calls of a program from a sample of recorded calls.
 
 A recorded call represents `weight` calls: it was drawn with the probability 1/weight.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Z = 1.96  # 95 % intervals
-FARTHEST = 1.0  # standard errors; a larger difference of a total shows calls unlike those in the sample
+Z = 1.96  # standard errors of half a 95 % interval
+FARTHEST = 1.0  # standard errors; a larger difference of a total shows calls that are unlike the sample
 
 Floats = NDArray[np.float64]
 
 
 def ratio_error(numerator: Floats, denominator: Floats, weights: Floats) -> float:
-    """The standard error of sum(numerator) / sum(denominator) over all calls."""
+    """Returns the standard error of sum(numerator) / sum(denominator) over all calls."""
     total = float((weights * denominator).sum())
     if total <= 0:
         return 0.0
@@ -24,15 +24,15 @@ def ratio_error(numerator: Floats, denominator: Floats, weights: Floats) -> floa
 
 
 def total_error(values: Floats, weights: Floats, total: float, count: float) -> float:
-    """The part of a known total that a sample of calls does not explain.
+    """Returns the amount of a known total that a sample of calls does not explain.
 
     It is 0 if the total is within the sampling error. Otherwise the program made a few calls of another kind, which the
     sample lacks.
 
     Args:
-        values: of calls in the sample.
-        weights: of calls in the sample.
-        total: of the values of all calls.
+        values: values of the calls in the sample.
+        weights: weights of the calls in the sample.
+        total: sum of the values of all calls.
         count: number of all calls.
     """
     represented = float(weights.sum())
@@ -44,14 +44,14 @@ def total_error(values: Floats, weights: Floats, total: float, count: float) -> 
 
 
 def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple[Floats, Floats]:
-    """Quantiles over all calls, and the half-widths of their 95 % intervals: distances to the farther end.
+    """Returns quantiles over all calls, and the half-widths of their 95 % intervals: distances to the farther end.
 
     A half-width is infinite if the sample is too small for an end.
 
     Args:
-        values: of calls in the sample.
-        weights: of calls in the sample.
-        levels: of the quantiles, 0 to 1.
+        values: values of the calls in the sample.
+        weights: weights of the calls in the sample.
+        levels: levels of the quantiles, 0 to 1.
     """
     if not len(values):
         return np.full(len(levels), np.nan), np.zeros(len(levels))

@@ -1,4 +1,4 @@
-"""Samples in order of measurement: autocorrelation, effective number of samples, and steps of the clock."""
+"""Analyzes samples in order of measurement: autocorrelation, effective number of samples, and steps of the clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def autocorrelation(values: ArrayLike) -> float:
-    """The autocorrelation at lag 1: products of successive deviations over squares (Box and Jenkins 1970).
+    """Returns the autocorrelation at lag 1: products of successive deviations over squares (Box and Jenkins 1970).
 
     Corrected for the bias of the estimate from n values, -(1 + 3 r) / n (Marriott and Pope 1954).
 
@@ -29,7 +29,7 @@ def autocorrelation(values: ArrayLike) -> float:
 
 
 def effective_number(count: int, r1: float) -> float:
-    """The effective number of independent values among autocorrelated ones.
+    """Returns the effective number of independent values among autocorrelated values.
 
     For a first-order autoregressive process: n (1 - r1) / (1 + r1) (Bayley and Hammersley 1946), at least 1. A negative
     `r1` counts as 0: alternating noise does not add information. downbeat-bench computes the same.
@@ -48,16 +48,16 @@ def effective_number(count: int, r1: float) -> float:
 # The largest error of `grouped_median`, in steps, if samples differ only by the step: 0.09 for one rank, 0.12 for the
 # mean over two ranks, 0.2 for the mean over any number (binomial).
 LEFT_BY_INTERPOLATION = 0.2
-TOLERANCE = 0.05e-9  # s; smaller differences of durations are rounding of stamps
-SHORTEST = 10 * TOLERANCE  # s; shorter steps could be noise
-LONGEST_SAMPLE = 20e-6  # s; rate corrections of a clock move longer durations off the grid
-SHARE_ON_GRID = 0.99
-FEWEST_GAPS = 8  # fewer numbers always fit some grid
-MOST_DURATIONS = 100_000  # more would not change the result
+TOLERANCE = 0.05e-9  # s; smaller differences of durations are rounding errors of timestamps
+MIN_STEP = 10 * TOLERANCE  # s; shorter steps could be noise
+MAX_SAMPLE = 20e-6  # s; rate corrections of a clock move longer durations off the grid
+SHARE_ON_GRID = 0.99  # share of the durations that must be multiples of the step
+MIN_GAPS = 8  # differences of durations; fewer numbers always fit some grid
+MAX_DURATIONS = 100_000  # durations that are used; more would not change the result
 
 
 def grouped_median(samples: ArrayLike, step: float) -> float:
-    """The median of values read in steps, interpolated within a step.
+    """Returns the median of values read in steps, interpolated within a step.
 
     A reading represents all values within half a step, equally likely; on a grid this is the median of grouped data
     (Yule and Kendall 1950, section 5.21). If samples begin at random times within a step of the clock, the error is at
@@ -76,7 +76,7 @@ def grouped_median(samples: ArrayLike, step: float) -> float:
 
 
 def grouped_value(ordered: NDArray[np.float64], rank: float, step: float) -> float:
-    """The value at a rank, from 0, of sorted values, interpolated as in `grouped_median`."""
+    """Returns the value at a rank, from 0, of sorted values, interpolated as in `grouped_median`."""
     rank = min(max(rank, 0.0), ordered.size - 1.0)
     value = float(np.interp(rank, np.arange(ordered.size), ordered))
     if not step > 0:
@@ -96,7 +96,7 @@ def grouped_value(ordered: NDArray[np.float64], rank: float, step: float) -> flo
 
 
 def step_in(durations: ArrayLike) -> float:
-    """The step of the clock, s, estimated from durations, for files that do not record it.
+    """Estimates the step of the clock, s, from durations, for files that do not record it.
 
     Args:
         durations: of single ranks, s; long durations are ignored.
@@ -105,12 +105,12 @@ def step_in(durations: ArrayLike) -> float:
         The step, s; 0 if durations are on no grid, or too few differ.
     """
     values = np.asarray(durations, dtype=float)
-    values = values[:: -(-values.size // MOST_DURATIONS) or 1]
-    values = np.sort(values[(values > 0) & (values < LONGEST_SAMPLE)])
+    values = values[:: -(-values.size // MAX_DURATIONS) or 1]
+    values = np.sort(values[(values > 0) & (values < MAX_SAMPLE)])
     gaps = np.diff(values)
     gaps = gaps[gaps > TOLERANCE]
-    step = float(np.median(gaps[gaps < gaps.min() + TOLERANCE])) if gaps.size >= FEWEST_GAPS else 0.0
-    if step < SHORTEST:
+    step = float(np.median(gaps[gaps < gaps.min() + TOLERANCE])) if gaps.size >= MIN_GAPS else 0.0
+    if step < MIN_STEP:
         return 0.0
     for few in (values[values < 20 * step], values):  # longer durations make the step more precise
         steps: NDArray[np.float64] = np.round(few / step)

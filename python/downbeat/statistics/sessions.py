@@ -1,4 +1,4 @@
-"""Sessions (the same experiment at different times): their deviation, shifts and trends; comparisons across them."""
+"""Analyzes sessions, the same experiment at different times: their deviation, shifts, trends, and comparisons."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf, satterthwaite, t_quantile, two_sided
 from downbeat.statistics.location import interval_between, logarithms
-from downbeat.statistics.power import LEAST, Floats, Spread, VerdictRule, nodes_of, upper_tail
+from downbeat.statistics.power import MIN_DEVIATION, Floats, Spread, VerdictRule, nodes_of, upper_tail
 from downbeat.statistics.two_samples import compare_independent
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_SESSIONS, MARGIN, ROUNDING, Comparison, judge
 
-MOST_SESSIONS = 60  # two months of nights; choice (tests/statistics/histories.py has 5 to 700)
-LOOKED_AT = 2 * MOST_SESSIONS  # sessions searched for shifts
-RANK_LEVEL = 0.05  # usual level, of the rank test against sessions
-# For `last_shift`: 0.0 to 0.3 false alarms a year on 730 simulated and 457 real nights; with a level of 1e-3, 3 to 11.
-SHIFT_SESSIONS, SHIFT_WINDOW, SHIFT_LEAST, SHIFT_LEVEL = 6, 80, 0.02, 1e-7
-TREND_LEVEL = 0.001  # for a line of text: one in a thousand cells by chance; no verdict depends on it
+# Sessions that count: two months of nights. Chosen by hand (tests/statistics/histories.py tests 5 to 700).
+MAX_SESSIONS = 60
+SEARCHED = 2 * MAX_SESSIONS  # sessions that are searched for shifts
+RANK_LEVEL = 0.05  # level of the rank test against sessions; usual
+SHIFT_SESSIONS = 6  # sessions on either side of a shift
+SHIFT_WINDOW = 80  # sessions that a shift is searched in
+SHIFT_LEAST = 0.02  # smallest relative change of a shift
+# Level of the t test: 0.0 to 0.3 false shifts a year on 730 simulated and 457 real nights; with 1e-3, 3 to 11.
+SHIFT_LEVEL = 1e-7
+TREND_LEVEL = 0.001  # level of the test for a trend, which is only reported as text
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Sessions:
         means: mean logarithm of each session's launches, shape (sessions,).
         variance: of these means, including the contribution of launches; NaN for a single session.
         launches: mean of 1 / launches over sessions: `launch_variance` contributes with this factor to `variance`.
-        launch_variance: between launches within a session, pooled; NaN if no session has two launches.
+        launch_variance: variance between launches within a session, pooled; NaN if no session has two launches.
         launch_freedom: degrees of freedom of `launch_variance`.
     """
 
@@ -61,7 +65,7 @@ class Shift:
 
 
 def last_shift(means: NDArray[np.float64]) -> Shift | None:
-    """The last change of level in a series of sessions.
+    """Finds the last change of level in a series of sessions.
 
     Like Hunter (Fleming et al. 2023): Student's t test of the best split of a window, repeated after every session, so
     that temporary levels are found too, and restarted after each change. The nominal p-value assumes one split and
@@ -83,7 +87,7 @@ def last_shift(means: NDArray[np.float64]) -> Shift | None:
 
 
 def best_split(values: NDArray[np.float64]) -> Shift | None:
-    """The split of values with the largest difference of means, if it meets the conditions of `last_shift`."""
+    """Finds the split of values with the largest difference of means; None: it is too small (`last_shift`)."""
     count = values.size
     first = np.arange(1, count)  # numbers of values before a split
     centered = values - values.mean()
@@ -105,7 +109,7 @@ def best_split(values: NDArray[np.float64]) -> Shift | None:
 
 
 def trend(means: NDArray[np.float64]) -> float:
-    """The median slope of a series of sessions, of logarithms per session.
+    """Returns the median slope of a series of sessions, of logarithms per session.
 
     The Theil-Sen slope (Sen 1968), if the Mann-Kendall test is significant (Kendall 1975, normal approximation) and the
     trend makes at least 2 % over the series.
@@ -129,20 +133,20 @@ def trend(means: NDArray[np.float64]) -> float:
 
 
 def since(means: NDArray[np.float64]) -> int:
-    """The index of the first session that counts: the last 60 sessions count, but only since the last shift."""
-    shift = last_shift(means[-LOOKED_AT:])
-    after = max(0, means.size - LOOKED_AT) + shift.at if shift else 0
-    return max(0, means.size - MOST_SESSIONS, after)
+    """Returns the index of the first session that counts: the last 60 sessions count, but only since the last shift."""
+    shift = last_shift(means[-SEARCHED:])
+    after = max(0, means.size - SEARCHED) + shift.at if shift else 0
+    return max(0, means.size - MAX_SESSIONS, after)
 
 
 def recent(history: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
-    """The sessions of a history that count in a comparison, by `since`."""
-    looked = history[-LOOKED_AT:]
+    """Returns the sessions of a history that count in a comparison, by `since`."""
+    looked = history[-SEARCHED:]
     return looked[since(sessions_of(looked).means) :]
 
 
 def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
-    """The deviation between sessions of a history.
+    """Estimates the deviation between sessions of a history.
 
     Cells are not pooled: a session affects all its cells alike, so twenty cells of five sessions are five observations,
     not a hundred.
@@ -170,7 +174,7 @@ def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
 
 
 def false_verdicts(error: ArrayLike, freedom: ArrayLike, session_deviation: float, rule: VerdictRule) -> Floats:
-    """The share of false differences of a test that ignores sessions, given a deviation between sessions.
+    """Computes the share of false differences of a test that ignores sessions, given a deviation between sessions.
 
     For Welch's test: the variance of the difference of means includes that of two sessions, but the test divides by the
     variance within sessions only.
@@ -185,7 +189,7 @@ def false_verdicts(error: ArrayLike, freedom: ArrayLike, session_deviation: floa
         Shape (n,), or (1,).
     """
     each = Spread.of(error, freedom, rule)
-    errors = np.maximum(each.error, LEAST)[:, np.newaxis]
+    errors = np.maximum(each.error, MIN_DEVIATION)[:, np.newaxis]
     s, weights = nodes_of(each.freedom)
     critical = rule.critical(errors, s, each.freedom, np.asarray(each.rule.hidden))[:, 0, :]
     spread = np.hypot(errors, math.sqrt(2) * session_deviation)
@@ -262,7 +266,7 @@ def compare_across_sessions(
 
 
 def seen_before(means: NDArray[np.float64], difference: float, b: float | None) -> bool:
-    """Whether sessions of a history differ as much too often, so that a rank test finds no difference.
+    """Returns true if sessions of a history often differ as much, so that a rank test finds no difference.
 
     For B against the history, the rank test is significant if at most 5 % of sessions, including B, are as extreme as
     B; with fewer than 20 sessions, none may be. For A against B (`b` is None), it is significant if at most 5 % of all
@@ -285,7 +289,7 @@ def seen_before(means: NDArray[np.float64], difference: float, b: float | None) 
 
 
 def lacking_launches(sessions: Sessions, numbers: Sequence[int]) -> list[tuple[float, int]]:
-    """The variance added by having fewer launches than sessions of the history, with its degrees of freedom."""
+    """Returns the extra variance from having fewer launches than sessions of the history, with degrees of freedom."""
     lack = sum(max(0.0, 1 / number - sessions.launches) for number in numbers)
     if not lack or not sessions.launch_freedom:
         return []

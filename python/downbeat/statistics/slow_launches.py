@@ -1,4 +1,4 @@
-"""Slow launches: their number, tests of equal shares, and the share that a number of launches can miss."""
+"""Finds slow launches, tests whether two sides have equal shares of them, and computes the share that can be missed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.text import duration_text
 
-SLOW = 1.3  # times the typical launch; choice between the deviation of launches, to 1.1, and of states, from 1.5
-UNSEEN = 0.05  # usual (rule of three); the probability of missing slow launches with a share of `unseen_share`
-WHERE = "docs/statistics.md"  # explains the line of `unseen_text`
+# Ratio to the median launch from which a launch is slow. Chosen by hand: ordinary launches deviate by up to 1.1,
+# launches in another state of the machine by at least 1.5.
+SLOW = 1.3
+UNSEEN = 0.05  # probability of missing slow launches with a share of `unseen_share`; usual (rule of three)
+WHERE = "docs/statistics.md"  # the page that explains the line of `unseen_text`
 
 
 def slow_launches(medians: ArrayLike) -> NDArray[np.bool_]:
-    """Flags of the launches that take at least `SLOW` times the median.
+    """Flags the launches that take at least `SLOW` times the median.
 
     Args:
         medians: a number per launch, above 0, any unit.
@@ -29,7 +31,7 @@ def slow_launches(medians: ArrayLike) -> NDArray[np.bool_]:
 
 
 def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
-    """The two-sided p-value of the exact test that two shares are equal (Fisher 1935)."""
+    """Returns the two-sided p-value of the exact test that two shares are equal (Fisher 1935)."""
     slow, total = slow_a + slow_b, all_a + all_b
     tables = range(max(0, slow - all_b), min(all_a, slow) + 1)
     ways = {slow_in_a: math.comb(all_a, slow_in_a) * math.comb(all_b, slow - slow_in_a) for slow_in_a in tables}
@@ -38,7 +40,7 @@ def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
 
 
 def mcnemar_exact(a: Sequence[bool] | NDArray[np.bool_], b: Sequence[bool] | NDArray[np.bool_]) -> float:
-    """The two-sided p-value that A and B of pairs are slow equally often (McNemar 1947, exact)."""
+    """Returns the two-sided p-value of the exact test that A and B of pairs are slow equally often (McNemar 1947)."""
     only_a, only_b = (int(np.sum(np.asarray(side) & ~np.asarray(other))) for side, other in ((a, b), (b, a)))
     tosses = only_a + only_b
     tail = sum(math.comb(tosses, heads) for heads in range(min(only_a, only_b) + 1))
@@ -46,7 +48,7 @@ def mcnemar_exact(a: Sequence[bool] | NDArray[np.bool_], b: Sequence[bool] | NDA
 
 
 def unseen_share(launches: int) -> float:
-    """The upper 95 % limit of the share of slow launches if none was slow.
+    """Returns the upper 95 % limit of the share of slow launches if no launch was slow.
 
     n launches miss a share s with the probability (1 - s)^n (rule of three; Hanley 1983).
 
@@ -60,7 +62,7 @@ def unseen_share(launches: int) -> float:
 
 
 def unseen_text(launches: int, span: float = math.nan) -> str:
-    """A line on the limits of a number of launches; `span`: time from the first to the last launch, s, or NaN."""
+    """Writes a line on the limits of a number of launches; `span`: first to last launch, s, or NaN: not known."""
     counted = f"{launches} launches" if launches > 1 else "1 launch"
     within = f" in {duration_text(span)}" if launches > 1 and math.isfinite(span) else ""
     share = f"{100 * unseen_share(launches):.2g} %"

@@ -17,10 +17,10 @@ from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_r
 from downbeat.text import PERCENT
 
 Floats = NDArray[np.float64]
-LARGEST = 100.0  # logarithm of a drift in texts, so that exp does not overflow
-DRIFT = (
-    1.2  # times the error of independent launches: beyond it, reasons name the drift; 1.1, 1.4: 1 % of reasons change
-)
+MAX_LOG = 100.0  # largest logarithm of a drift in texts, so that exp does not overflow
+# Ratio of the error to that of independent launches from which reasons name the drift. Chosen by hand; with 1.1 or 1.4,
+# 1 % of reasons change.
+DRIFT = 1.2
 
 
 def compare_independent(
@@ -125,7 +125,7 @@ class Tested(TypedDict):
 
 
 def tested_by_t(series: Sequence[Floats], logs: Floats, mean: float, margin: float) -> Tested:
-    """The t test.
+    """Runs the t test.
 
     Correlated successive launches widen the error, because a drift may explain the difference. A drift is no larger
     than the range of the launches: if the ratio closest to 1 is beyond the margin by more than that range, the test
@@ -158,14 +158,14 @@ def tested_by_t(series: Sequence[Floats], logs: Floats, mean: float, margin: flo
 
 
 def plain_error(series: Floats) -> Scale:
-    """`error_of_mean` of independent launches."""
+    """Returns `error_of_mean` of launches that are taken for independent."""
     if series.size < 2:
         return math.nan, 0.0
     return float(series.std(ddof=1)) / math.sqrt(series.size), series.size - 1.0
 
 
 def drift_text(spans: float, ratios: tuple[float, float]) -> str:
-    """Text: the drift of launches, and the range of ratios."""
-    drift = PERCENT * math.expm1(min(spans, LARGEST))
+    """Describes the drift of launches and the range of ratios."""
+    drift = PERCENT * math.expm1(min(spans, MAX_LOG))
     low, high = (f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}" for ratio in map(math.exp, ratios))
     return f"{drift:.2g} % drift during the run; the difference is {low} to {high} times"

@@ -1,4 +1,4 @@
-"""A comparison of two sets of launches, and the rule for its verdict: faster, slower, equivalent or undecided.
+"""Judges the comparison of two sets of launches, A and B: B is faster, slower, equivalent or undecided.
 
 docs/statistics.md has the rule, its reasons and its error rates on simulated data.
 """
@@ -17,10 +17,12 @@ from downbeat.statistics.location import Interval, interval_between
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
-FEWEST_LAUNCHES = 5  # on either side: with 4 pairs no signed-rank test has a p-value below 0.125
-FEWEST_SESSIONS = 5  # of a history; with 4, its t interval is 1.6 times as wide as with many
-FEWEST_ALIKE = 10  # choice: 5 launches leave a mode of 45 % unseen, 10 one of 26 %; 5, 20: 0.5, 1 % of verdicts
-MARGIN = 0.02  # deviation of unchanged sessions on one machine (docs/ci.md)
+FEWEST_LAUNCHES = 5  # launches on either side; with 4 pairs no signed-rank test has a p-value below 0.125
+FEWEST_SESSIONS = 5  # sessions of a history; with 4, its t interval is 1.6 times as wide as with many
+# Launches for the verdict "equivalent". Chosen by hand: 5 launches can miss a mode with a share of 45 %, 10 launches
+# one of 26 %. With 5, 0.5 % of verdicts change; with 20, 1 %.
+FEWEST_ALIKE = 10
+MARGIN = 0.02  # relative; deviation of unchanged sessions on one machine (docs/ci.md)
 CONFIDENCE = 0.95  # usual
 # Relative tolerance for rounding of logarithms: a ratio at the margin is within it.
 ROUNDING = 1e-12
@@ -37,26 +39,26 @@ HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
 
 @dataclass(frozen=True)
 class Comparison:
-    """B compared with A.
+    """The comparison of B with A.
 
     Attributes:
         ratio: typical ratio B / A, with its rank interval (`typical_of_logs`, `shift_of_logs`), widened by `hidden` on
             both sides. Below 1, B is faster.
         mean: mean logarithm of the ratio, which the t test uses.
         hidden: largest common error of the ratio in all launches, from errors of the clocks or their step.
-        p_value: of the t test that the ratio is 1.
-        adjusted_p_value: `p_value`, corrected for comparisons judged together.
-        rank_p_value: of the guarding rank test: signed-rank if paired, else rank-sum (Wilcoxon 1945).
+        p_value: p-value of the t test that the ratio is 1.
+        adjusted_p_value: `p_value`, corrected for comparisons that are judged together.
+        rank_p_value: p-value of the guarding rank test: signed-rank if paired, else rank-sum (Wilcoxon 1945).
         rank_level: upper limit of `rank_p_value`: 1 - confidence, or the smallest possible p-value if that is larger.
-        paired: whether launches of A and B form pairs.
+        paired: true: launches of A and B form pairs.
         launches: numbers of launches of A and B; if paired, both are the number of pairs.
         deviation: standard deviation of the logarithm of the ratio from one launch of each.
         error: standard error of the mean.
-        freedom: its degrees of freedom.
+        freedom: degrees of freedom of `error`.
         margin: ratios from 1 / (1 + margin) to 1 + margin count as equal.
-        confidence: of the interval.
-        verdict: on B: "faster", "slower", "equivalent" or "undecided".
-        reason: of the verdict, as text.
+        confidence: confidence of the interval.
+        verdict: verdict on B: "faster", "slower", "equivalent" or "undecided".
+        reason: reason of the verdict, as text.
         sessions: number of sessions of the history behind the error; None without a history.
         session_deviation: standard deviation between sessions, of logarithms, without launches' share; NaN if unknown.
         drift: change during the run as text, if successive launches are correlated; else empty.
@@ -90,7 +92,7 @@ class Comparison:
 
     @property
     def tested(self) -> bool:
-        """Whether there are enough launches and sessions for a verdict; only then the comparison counts among many."""
+        """True if there are enough launches and sessions for a verdict; only then it counts in corrections."""
         return not self.lack
 
     @property
@@ -117,15 +119,15 @@ def check_rule(margin: float, confidence: float) -> None:
 
 
 def significance(confidence: float) -> float:
-    """The level of the t test: half of 1 - confidence.
+    """Returns the level of the t test: half of 1 - confidence.
 
-    With 1 - confidence, four of ten checks with 200 comparisons of equals find more than 5 % different.
+    With 1 - confidence, more than 5 % of 200 comparisons of equal sides would be significant in 4 of 10 experiments.
     """
     return (1 - confidence) / 2
 
 
 def judge(comparison: Comparison) -> Comparison:
-    """The comparison with its verdict and reason."""
+    """Returns the comparison with its verdict and reason."""
     verdict, reason = verdict_of(comparison)
     return dataclasses.replace(comparison, verdict=verdict, reason=reason)
 
@@ -154,9 +156,9 @@ def verdict_of(comparison: Comparison) -> tuple[Verdict, str]:
 
 
 def within_margin(comparison: Comparison, known: float) -> bool:
-    """Whether an interval, narrowed by `known` on both sides, is within the margin."""
-    most = (1 + comparison.margin) * (1 + ROUNDING)
-    return 1 / most <= comparison.ratio.low + known and comparison.ratio.high - known <= most
+    """Returns true if the interval, narrowed by `known` on both sides, is within the margin."""
+    limit = (1 + comparison.margin) * (1 + ROUNDING)
+    return 1 / limit <= comparison.ratio.low + known and comparison.ratio.high - known <= limit
 
 
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -179,7 +181,7 @@ def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
-    """The interval of a ratio that is valid simultaneously with those of a family of comparisons.
+    """Returns an interval of a ratio that is valid simultaneously with those of a family of comparisons.
 
     The interval of a single ratio is too narrow for the largest of many. With Bonferroni's correction all intervals of
     the family cover their ratios at once with the confidence of the comparison (Dunn 1961). Few pairs have no rank

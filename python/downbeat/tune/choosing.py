@@ -31,7 +31,7 @@ from downbeat.tune.target import Target
 
 
 def find_left_out(where: str, medians: LaunchMedians) -> list[UncountedCells]:
-    """The cells that do not count, by status, but for wrong results: these have consequences of their own."""
+    """Returns the cells that do not count, by status, but for wrong results: these have consequences of their own."""
     left_out = []
     for status in sorted({*medians.status} - {OK, WRONG}):
         rows = medians[medians.status == status]
@@ -121,7 +121,7 @@ def kinds_of_choice(
 
 
 def wrong_results(medians: LaunchMedians) -> dict[tuple[str, int, str], list[int]]:
-    """The algorithms that computed wrong results in any launch, by any synchronizer."""
+    """Returns the algorithms that computed wrong results in any launch, by any synchronizer."""
     sizes: dict[tuple[str, int, str], list[int]] = {}
     for cell, rows in medians[medians.status == WRONG].by_cell().items():
         for algorithm in sorted(set(rows.algorithm)):
@@ -163,7 +163,7 @@ def choose(medians: LaunchMedians, wrong: WrongResults, margin: float, confidenc
 
 
 def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison | None) -> Candidate:
-    """An algorithm with the reason not to choose it, if any; `wrong`: sizes with wrong results."""
+    """Returns an algorithm with the reason not to choose it, if any; `wrong`: sizes with wrong results."""
     if wrong:
         rejected = f"wrong results at {', '.join(map(str, wrong))} bytes"
     elif comparison is None:
@@ -178,7 +178,7 @@ def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison 
 
 
 def decide(cell: Cell, candidates: Sequence[Candidate]) -> Decision:
-    """The choice among the candidates in a cell."""
+    """Returns the choice among the candidates in a cell."""
 
     def ratio(candidate: Candidate) -> float:
         return candidate.comparison.ratio.estimate if candidate.comparison else math.inf
@@ -218,14 +218,14 @@ class Prices:
     mean: Interval | None
 
     def higher(self) -> list[Cell]:
-        """The cells in which the other choice is certainly slower."""
+        """Returns the cells in which the other choice is certainly slower."""
         return [cell for cell, comparison in self.by_cell.items() if comparison.verdict == "slower"]
 
 
 def other_choices(
     medians: LaunchMedians, decisions: Sequence[Decision], wrong: WrongResults, margin: float, confidence: float
 ) -> list[OtherChoice]:
-    """The cells in which another measurement leads to another choice.
+    """Returns the cells in which another measurement leads to another choice.
 
     Args:
         medians: of the other measurement.

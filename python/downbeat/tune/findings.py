@@ -27,7 +27,7 @@ from downbeat.tune.tuning import GAIN, SWEEP, Tuning
 
 
 def facts_of(tuning: Tuning) -> Iterator[Fact]:
-    """The outcome of a tuning, the warnings, the price of other choices, the algorithms left out."""
+    """Returns the outcome of a tuning, the warnings, the price of other choices, the algorithms left out."""
     ruled = [decision.cell for decision in tuning.decisions if tuning.in_rules(decision.cell) != DEFAULT]
     proofs = Counter((tuning.proofs[cell].verdict, tuning.proofs[cell].by) for cell in ruled if cell in tuning.proofs)
     checked = tuple(CellProofs(verdict, by, cells) for (verdict, by), cells in proofs.items())
@@ -45,12 +45,12 @@ def facts_of(tuning: Tuning) -> Iterator[Fact]:
 
 
 def ends_of(ratio: Interval) -> tuple[float, float, float]:
-    """A ratio and the ends of its interval."""
+    """Returns a ratio and the ends of its interval."""
     return ratio.estimate, ratio.low, ratio.high
 
 
 def warnings_of(tuning: Tuning) -> Iterator[TuningWarning]:
-    """The facts that users must know before they rely on the rules."""
+    """Returns the facts that users must know before they rely on the rules."""
     yield from map(TuningNote, tuning.losses)
     launches, cells = tuning.question.effort.launches, len(tuning.decisions)
     untested = sum(map(lacks_launches, tuning.decisions))
@@ -74,7 +74,7 @@ def warnings_of(tuning: Tuning) -> Iterator[TuningWarning]:
 
 
 def cell_warning(tuning: Tuning, cell: Cell, problem: CellProblem) -> CellWarning:
-    """A warning about a cell, with the numbers or the proof that show it."""
+    """Returns a warning about a cell, with the numbers or the proof that show it."""
     warning = CellWarning(cell.collective, cell.ranks, cell.size, problem, tuning.in_rules(cell) != DEFAULT)
     if problem == "not obeyed":
         return dataclasses.replace(warning, by=tuning.proofs[cell].by)
@@ -82,7 +82,7 @@ def cell_warning(tuning: Tuning, cell: Cell, problem: CellProblem) -> CellWarnin
 
 
 def lacks_launches(decision: Decision) -> bool:
-    """Whether a cell has too few launches to judge any algorithm."""
+    """Returns true if a cell has too few launches to judge any algorithm."""
     return bool(decision.candidates) and not any(
         candidate.comparison and min(candidate.comparison.launches) >= FEWEST_LAUNCHES
         for candidate in decision.candidates

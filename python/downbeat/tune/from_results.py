@@ -24,7 +24,7 @@ from downbeat.errors import UsageError
 from downbeat.output.facts import Fact
 from downbeat.output.facts.tuning import AloneInCells, DecidedCells, LaunchesForHalf, TuningNote, UnprovenRules
 from downbeat.run.open_mpi_settings import major_version
-from downbeat.statistics.power import MOST_LAUNCHES, launches_needed
+from downbeat.statistics.power import MAX_LAUNCHES, launches_needed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 from downbeat.text import counted
@@ -118,7 +118,7 @@ class FromResults:
         if undecided:
             needed = np.sort(table.needed[~table.decided])
             half = float(needed[math.ceil(undecided / 2) - 1]) if np.isfinite(needed).all() else math.nan
-            beyond = not half < MOST_LAUNCHES
+            beyond = not half < MAX_LAUNCHES
             yield LaunchesForHalf(undecided, self.known, None if beyond else int(half), not math.isnan(half))
         if self.alone:
             yield AloneInCells(self.alone)

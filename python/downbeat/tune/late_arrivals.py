@@ -43,7 +43,7 @@ class CallTraces:
     waits: Counts | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
 
     def evidence(self) -> dict[str, Counts]:
-        """The observations by name."""
+        """Returns the observations by name."""
         known = ((MESSAGES, self.messages), (CALLS, self.calls), (WAITS, self.waits))
         return {name: counts for name, counts in known if counts is not None}
 
@@ -80,12 +80,12 @@ def traces(
 
 
 def trace_limit(ranks: int) -> float:
-    """The time limit of a launch that calls each algorithm once or twice, s."""
+    """Returns the time limit of a launch that calls each algorithm once or twice, s."""
     return PATIENCE * (TRACE_SECONDS + start_seconds(ranks))
 
 
 def read_traces(file: Path) -> dict[str, CallTraces]:
-    """The traces in a file of `downbeat-bench algorithms` that tried one operation."""
+    """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
     with open_netcdf(file) as data:
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
@@ -105,7 +105,7 @@ def known_counts(values: np.ndarray) -> Counts | None:
 def forced_trace(
     target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, CallTraces], directory: Path
 ) -> CallTraces | None:
-    """The trace of a forced algorithm, from a separate launch where the library fixes it for a whole launch."""
+    """Returns the trace of a forced algorithm, from a separate launch where the library fixes it for a whole launch."""
     variables = target.form.forcing_variables(cell.collective, algorithm)
     if not variables:
         return without_rules.get(algorithm)
@@ -180,7 +180,7 @@ class LateArrivals:
         raise NotLateError(f"it takes {undelayed:.3g} s without delay, too long to make a rank late enough")
 
     def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:
-        """The arguments of downbeat-bench."""
+        """Returns the arguments of downbeat-bench."""
         late = ",".join(f"one_late(rank={rank})" for rank in late_of(cell.ranks))
         arguments = [cell.collective, "-m", str(cell.size), "--sync", LATE_SYNCHRONIZER, "--pattern", late]
         arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(LATE_SAMPLES), "--warmup", "0"]
@@ -190,7 +190,7 @@ class LateArrivals:
 
 
 def late_of(ranks: int) -> list[int]:
-    """The ranks that are late, one after another."""
+    """Returns the ranks that are late, one after another."""
     return evenly(range(ranks), MOST_LATE)
 
 

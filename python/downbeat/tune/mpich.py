@@ -89,7 +89,7 @@ PARAMETERIZED = ("k_", "recexch", "tree", "pipelined_tree", "recursive_multiplyi
 
 
 def own_trees(library: Path) -> tuple[Tree, Tree]:
-    """The trees that are compiled into a library: of compositions, and of algorithms.
+    """Returns the trees that are compiled into a library: of compositions, and of algorithms.
 
     Raises:
         DownbeatError: they are not found there.
@@ -167,13 +167,13 @@ class MpichRules(RulesFormat):
         )
 
     def _name(self, collective: str, algorithm: str) -> str | None:
-        """The key by which the tree selects an algorithm."""
+        """Returns the key by which the tree selects an algorithm."""
         title = collective.capitalize()
         keys = [f"algorithm=MPIR_{title}_{kind}_{algorithm}" for kind in ("intra", "allcomm")]
         return next((key for key in keys if self._known is None or key.encode() + b"\0" in self._known), None)
 
     def _graft(self, original: Tree, rules: Sequence[Rule], branch: Branch) -> Tree:
-        """A tree in which rules come before its branches."""
+        """Returns a tree in which rules come before its branches."""
         tree = dict(original)
         for collective, some in by_collective(rules):
             key = f"collective={collective}"
@@ -223,6 +223,6 @@ class MpichRules(RulesFormat):
 
 
 def mpich_rules(library: Path) -> MpichRules:
-    """The form for a library, from its shared object."""
+    """Returns the form for a library, from its shared object."""
     compositions, algorithms = own_trees(library)
     return MpichRules(compositions, algorithms, library.read_bytes())

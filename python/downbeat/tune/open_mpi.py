@@ -116,7 +116,7 @@ class OpenMpiRules(RulesFormat):
         return [word for name, value in variables.items() for word in ("--mca", name.removeprefix(MCA), value)]
 
     def number(self, collective: str, algorithm: str) -> int:
-        """The library's number for an algorithm."""
+        """Returns the library's number for an algorithm."""
         return list(self._algorithms[collective]).index(algorithm) + 1
 
     def write(self, rules: Sequence[Rule]) -> Written:
@@ -138,7 +138,7 @@ class OpenMpiRules(RulesFormat):
         return Written({self.file: self.text(rules)}, variables, notes)
 
     def text(self, rules: Sequence[Rule]) -> str:
-        """The content of the file."""
+        """Returns the content of the file."""
         tuned = {COLLECTIVE_NUMBERS[collective]: (collective, some) for collective, some in by_collective(rules)}
         numbers = sorted({*tuned, *self._site_rules})
         lines = [f"{len(numbers)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
@@ -237,7 +237,7 @@ def read_json_rules(path: Path) -> dict[str, list[Any]]:
 
 
 def read_rules(path: Path) -> dict[int, dict[int, list[Entry]]]:
-    """The rules of a file, by number of the collective and least number of ranks; none of another form."""
+    """Returns the rules of a file, by number of the collective and least number of ranks; none of another form."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])

@@ -30,7 +30,7 @@ RULES = "rules"  # in place of an algorithm, for launches under the rules
 
 
 def rules_name(written: Written) -> str:
-    """A hash of the content of rules: their environment is the same for different files of the same path."""
+    """Returns a hash of the content of rules: their environment is the same for different files of the same path."""
     return digest_of([dict(written.files), dict(written.variables)])
 
 
@@ -45,18 +45,18 @@ def compare_cells(medians: LaunchMedians, margin: float, confidence: float) -> d
 
 
 def lost_cells(medians: LaunchMedians) -> list[Cell]:
-    """The cells that could be measured without rules, and in no launch under them."""
+    """Returns the cells that could be measured without rules, and in no launch under them."""
     cells = medians[medians.status != FAILED].by_cell()
     return [cell for cell, rows in cells.items() if DEFAULT in rows.algorithm and RULES not in rows.algorithm]
 
 
 def wrong_cells(medians: LaunchMedians, algorithm: str) -> list[Cell]:
-    """The cells with wrong results in any launch without or under rules."""
+    """Returns the cells with wrong results in any launch without or under rules."""
     return list(medians[(medians.algorithm == algorithm) & (medians.status == WRONG)].by_cell())
 
 
 def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str, int, str], list[int]]:
-    """The algorithms that rules name for cells with wrong results, in the form for `choose`."""
+    """Returns the algorithms that rules name for cells with wrong results, in the form for `choose`."""
     sizes: dict[tuple[str, int, str], list[int]] = {}
     for cell in cells:
         algorithm = algorithm_for(rules, cell)
@@ -230,7 +230,7 @@ def prove(
 
 
 def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -> list[str]:
-    """The algorithms that a cell's traces are compared with: the algorithm that the rules name for it.
+    """Returns the algorithms that a cell's traces are compared with: the algorithm that the rules name for it.
 
     Where they name none, those that they name for other cells of the collective and that run on this number of ranks:
     a rule whose range is too wide would select one of them.

@@ -118,14 +118,14 @@ class TuningRecord:
     facts: tuple[Fact, ...]
 
     def content(self) -> dict[str, object]:
-        """The record for JSON, without facts."""
+        """Returns the record for JSON, without facts."""
         tables = {name: table for name, table in vars(self).items() if isinstance(table, Table)}
         rows = {name: table.frame().replace(math.inf, math.nan).to_dict("records") for name, table in tables.items()}
         return {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(self.origin), **rows}
 
 
 def record_of(tuning: Tuning, directory: Path) -> TuningRecord:
-    """The record of a tuning in a directory."""
+    """Returns the record of a tuning in a directory."""
     variables = tuning.written.environment(directory.resolve())
     origin = TuningOrigin(
         tuning.question,
@@ -167,7 +167,7 @@ def row_of(comparison: TimedComparison | None, of: Cell | Rule, **columns: objec
 
 
 def runner_up(tuning: Tuning, rule: Rule) -> dict[str, object]:
-    """The columns of a rule's runner-up; only algorithms that were measured in all cells of the rule count."""
+    """Returns the columns of a rule's runner-up; only algorithms that were measured in all cells of the rule count."""
     decisions = [decision for decision in tuning.decisions if rule.holds(decision.cell)]
     logs: dict[str, list[float]] = {DEFAULT: [0.0] * len(decisions)}
     for candidate in (candidate for decision in decisions for candidate in decision.candidates):

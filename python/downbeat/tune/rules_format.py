@@ -44,7 +44,7 @@ class Rule:
         return f"{self.first}-{self.last}" if self.first != self.last else str(self.first)
 
     def holds(self, cell: Cell) -> bool:
-        """Whether the rule is for a cell."""
+        """Returns true if the rule is for a cell."""
         return (
             (cell.collective, cell.ranks) == (self.collective, self.ranks)
             and self.first <= cell.size
@@ -53,7 +53,7 @@ class Rule:
 
 
 def rules_of(choices: dict[Cell, str]) -> list[Rule]:
-    """The rules for choices by size; neighboring sizes with the same choice share one.
+    """Returns the rules for choices by size; neighboring sizes with the same choice share one.
 
     A choice holds between two measured sizes that share it, and at a size whose neighbors have other ones for that size
     alone: an algorithm that is fast at 512 bytes may take twice as long at 1,023. Elsewhere nothing was measured, and
@@ -69,7 +69,7 @@ def rules_of(choices: dict[Cell, str]) -> list[Rule]:
 
 
 def sizeless_rules(choices: dict[Cell, str]) -> tuple[list[Rule], list[str]]:
-    """The rules for choices of a collective whose size a library's rules cannot tell, and what they leave out.
+    """Returns the rules for choices of a collective whose size a library's rules cannot tell, and what they leave out.
 
     There is a rule for a number of ranks only if all sizes that were measured have the same choice.
     """
@@ -89,12 +89,12 @@ def sizeless_rules(choices: dict[Cell, str]) -> tuple[list[Rule], list[str]]:
 
 
 def algorithm_for(rules: Iterable[Rule], cell: Cell) -> str:
-    """The algorithm that rules name for a cell; the default where no rule holds."""
+    """Returns the algorithm that rules name for a cell; the default where no rule holds."""
     return next((rule.algorithm for rule in rules if rule.holds(cell)), DEFAULT)
 
 
 def by_collective(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
-    """The rules of each collective, by ranks and size."""
+    """Returns the rules of each collective, by ranks and size."""
     ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
     return [(name, list(group)) for name, group in groupby(ordered, key=lambda rule: rule.collective)]
 
@@ -108,7 +108,7 @@ class Written:
     notes: Sequence[str]  # what users of the rules must know
 
     def environment(self, directory: Path) -> dict[str, str]:
-        """The environment, for files in a directory."""
+        """Returns the environment, for files in a directory."""
         return {name: value.replace("{directory}", str(directory)) for name, value in self.variables.items()}
 
 
@@ -119,30 +119,30 @@ class RulesFormat(ABC):
 
     @abstractmethod
     def collectives(self) -> Sequence[str]:
-        """The collectives that rules can be for."""
+        """Returns the collectives that rules can be for."""
 
     @abstractmethod
     def has_sizes(self, collective: str) -> bool:
-        """Whether rules can distinguish the sizes of a collective, in the same way on all ranks."""
+        """Returns true if rules can distinguish the sizes of a collective, in the same way on all ranks."""
 
     def unwritable(self, collective: str, algorithm: str) -> str:
-        """The reason if rules cannot name an algorithm, although they can be for its collective; else empty."""
+        """Returns the reason if rules cannot name an algorithm, although they can be for its collective; else empty."""
         del collective, algorithm
         return ""
 
     def set_aside(self) -> dict[str, str]:
-        """The environment without the rules of the site that would come before an algorithm that is forced."""
+        """Returns the environment without the rules of the site that would come before an algorithm that is forced."""
         return {}
 
     @abstractmethod
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        """The environment that fixes an algorithm for a whole launch, where one launch can have but one.
+        """Returns the environment that fixes an algorithm for a whole launch, where one launch can have but one.
 
         Empty where downbeat-bench can switch within a launch.
         """
 
     def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
-        """The rules that can be written, and in words the choices that cannot.
+        """Returns the rules that can be written, and in words the choices that cannot.
 
         Args:
             rules: the choices.
@@ -152,7 +152,7 @@ class RulesFormat(ABC):
         return list(rules), []
 
     def launcher_arguments(self, variables: Mapping[str, str]) -> list[str]:
-        """The arguments of the library's launcher that set variables for all ranks."""
+        """Returns the arguments of the library's launcher that set variables for all ranks."""
         return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
     @abstractmethod

@@ -68,7 +68,7 @@ class Probe:
     timeout: float
 
     def usable(self) -> Usable:
-        """The algorithms that run, which are kept.
+        """Returns the algorithms that run, which are kept.
 
         A tuning that is continued has the same algorithms, though a busy machine may since have made one of them look
         as if it hung.
@@ -121,7 +121,7 @@ class Probe:
         return usable
 
     def failure(self, algorithms: Sequence[str], timeout: float) -> str:
-        """The reason if a launch by these algorithms fails, else empty.
+        """Returns the reason if a launch by these algorithms fails, else empty.
 
         Raises:
             UsageError: the library's own choice is refused, so the options are.
@@ -149,7 +149,7 @@ class Probe:
 
 
 def read_kept(file: Path) -> dict[str, Any] | None:
-    """The result of an earlier probe; None without one."""
+    """Returns the result of an earlier probe; None without one."""
     if not file.is_file():
         return None
     try:
@@ -181,7 +181,7 @@ class LaunchMedians(Table):
 
     @classmethod
     def of_cells(cls, cells: Cells, metric: str) -> LaunchMedians:
-        """The medians of a metric over the samples of an experiment's cells."""
+        """Returns the medians of a metric over the samples of an experiment's cells."""
         return cls(
             collective=cells.operation,
             ranks=cells.ranks,
@@ -196,12 +196,12 @@ class LaunchMedians(Table):
         )
 
     def by_cell(self) -> dict[Cell, LaunchMedians]:
-        """The rows of each cell, in the order of cells."""
+        """Returns the rows of each cell, in the order of cells."""
         groups = self.groups(self.collective, self.ranks, self.size)
         return dict(sorted((Cell(name, int(ranks), int(size)), rows) for (name, ranks, size), rows in groups))
 
     def counted(self, algorithm: str) -> LaunchMedians:
-        """The rows of one cell by an algorithm that count, one for each launch, by its number."""
+        """Returns the rows of one cell by an algorithm that count, one for each launch, by its number."""
         rows = self[(self.algorithm == algorithm) & np.isfinite(self.value)]
         return rows[np.unique(rows.launch, return_index=True)[1]]
 
@@ -233,7 +233,7 @@ class Effort:
     passed: Mapping[str, str] = field(default_factory=dict)  # other options of downbeat-bench
 
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
-        """The options of downbeat-bench that all measurements have in common."""
+        """Returns the options of downbeat-bench that all measurements have in common."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
         if set(collectives) != {WITHOUT_SIZE}:
             options["sizes"] = sizes
@@ -244,7 +244,7 @@ class Effort:
         return options | dict(self.passed)
 
     def synchronizers(self, collective: str) -> str:
-        """The synchronizers that a collective is measured after.
+        """Returns the synchronizers that a collective is measured after.
 
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
@@ -253,7 +253,7 @@ class Effort:
 
 
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:
-    """The experiment that measures the algorithms of a collective on a number of ranks."""
+    """Returns the experiment that measures the algorithms of a collective on a number of ranks."""
     collective = usable.collective
     options = {"sync": sync, **effort.options((collective,), sizes)}
     forced = {name: target.form.forcing_variables(collective, name) for name in usable.algorithms}

@@ -51,7 +51,7 @@ def parse_share(name: str, value: float, least: float) -> float:
 
 
 def passed_by_user(words: Sequence[str]) -> dict[str, str]:
-    """The options after `--`, which go to every measurement.
+    """Returns the options after `--`, which go to every measurement.
 
     Raises:
         UsageError: one is not valid, or is set by the tuning itself.
@@ -62,7 +62,7 @@ def passed_by_user(words: Sequence[str]) -> dict[str, str]:
 
 
 def valid_metric(name: str, pattern: str) -> str:
-    """The name of a metric; if none is given, the one that suits the arrival pattern.
+    """Returns the name of a metric; if none is given, the one that suits the arrival pattern.
 
     Raises:
         UsageError: no metric has that name.
@@ -75,7 +75,7 @@ def valid_metric(name: str, pattern: str) -> str:
 
 
 def one_pattern(pattern: str, delay: str) -> tuple[str, str]:
-    """An arrival pattern and its largest delay, as downbeat-bench takes them; files by absolute paths.
+    """Returns an arrival pattern and its largest delay, as downbeat-bench takes them; files by absolute paths.
 
     Raises:
         UsageError: there are several, or a delay without a pattern.
@@ -114,7 +114,7 @@ class Target:
 
 
 def find_target(library: Library, directory: Path) -> Target:
-    """The library's algorithms and the form of its rules, by downbeat-bench.
+    """Returns the library's algorithms and the form of its rules, by downbeat-bench.
 
     Args:
         library: the MPI library.
@@ -137,7 +137,7 @@ def find_target(library: Library, directory: Path) -> Target:
 
 
 def describe_library(library: Library, directory: Path) -> tuple[str, dict[str, Setting]]:
-    """The MPI library's version text and its settings."""
+    """Returns the MPI library's version text and its settings."""
     directory.mkdir(parents=True, exist_ok=True)
     run = run_bench(
         library, 1, ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "context.nc"], {}, LIST_TIMEOUT, directory
@@ -156,7 +156,7 @@ def rules_form(
     algorithms: Mapping[str, Sequence[str]],
     settings: Mapping[str, Setting],
 ) -> RulesFormat:
-    """The form of rules, by the variables with which the library lets users choose algorithms."""
+    """Returns the form of rules, by the variables with which the library lets users choose algorithms."""
     if source.startswith("coll_"):
         misread = misread_rules(version, settings)
         if misread:

@@ -107,7 +107,7 @@ class Tuning:
     prices: Prices = field(default_factory=lambda: Prices({}, None))
 
     def in_rules(self, cell: Cell) -> str:
-        """The algorithm that the rules name for a cell."""
+        """Returns the algorithm that the rules name for a cell."""
         return algorithm_for(self.rules, cell)
 
     def remove(self, rule: Rule, reason: str) -> None:
@@ -115,15 +115,15 @@ class Tuning:
         self.removed.append(RuleRemoved(rule.collective, rule.ranks, rule.sizes, rule.algorithm, reason))
 
     def disobeyed(self) -> Sequence[Cell]:
-        """The cells in which another algorithm ran than the rules name."""
+        """Returns the cells in which another algorithm ran than the rules name."""
         return [cell for cell, proof in self.proofs.items() if proof.verdict == "failed"]
 
     def objections(self) -> bool:
-        """Whether anything speaks against the rules, or wrong results were seen."""
+        """Returns true if anything speaks against the rules, or wrong results were seen."""
         return bool(self.disobeyed() or self.lost or self.slower() or self.removed or self.wrong_defaults)
 
     def slower(self) -> list[Cell]:
-        """The cells that are slower under the rules than without, those of withdrawn rules left out."""
+        """Returns the cells that are slower under the rules than without, those of withdrawn rules left out."""
         slower = [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
         return [cell for cell in slower if not any(rule.holds(cell) for rule in self.withdrawn)]
 
@@ -169,7 +169,7 @@ def write_files(target: Target, written: Written, directory: Path, about: Sequen
 def environment_text(
     target: Target, written: Written, variables: dict[str, str], directory: Path, about: Sequence[str]
 ) -> str:
-    """The content of `rules.env`, for a shell to source: a line per variable."""
+    """Returns the content of `rules.env`, for a shell to source: a line per variable."""
     lines = [f"# Rules for {target.version}, written by downbeat tune.", *(f"# {line}" for line in about)]
     if not variables:
         return "\n".join(
@@ -186,7 +186,7 @@ def environment_text(
 
 
 def switching(target: Target, variables: Mapping[str, str], directory: Path) -> tuple[str, str]:
-    """A line for a shell and arguments of the launcher that switch rules on; empty without rules."""
+    """Returns a line for a shell and arguments of the launcher that switch rules on; empty without rules."""
     if not variables:
         return "", ""
     file = shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))
@@ -322,7 +322,7 @@ def judge_rules(
 
 
 def origin_lines(question: Question) -> list[str]:
-    """The origin of rules, for a reader of the file a year later."""
+    """Returns the origin of rules, for a reader of the file a year later."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
     return [

@@ -13,7 +13,7 @@ from downbeat.output.blocks import Command, Depth, Heading, Line, Role, Table, T
 from downbeat.output.facts import Fact
 from downbeat.output.facts.tuning import TuningWarning
 from downbeat.output.fields import Field
-from downbeat.statistics.power import MOST_LAUNCHES
+from downbeat.statistics.power import MAX_LAUNCHES
 from downbeat.tables import Floats
 from downbeat.text import PERCENT, listed
 from downbeat.tune.from_results import Choices, FromResults
@@ -101,7 +101,7 @@ def middle(values: Floats, method: Literal["linear", "inverted_cdf"] = "linear")
 
 def needed_text(value: float) -> str:
     """A number of launches; "-" where none is known, "never" where no number decides."""
-    return "-" if np.isnan(value) else "never" if value >= MOST_LAUNCHES else f"{value:.0f}"
+    return "-" if np.isnan(value) else "never" if value >= MAX_LAUNCHES else f"{value:.0f}"
 
 
 def cells_table(title: str, table: Choices, depth: Depth) -> Table:

@@ -39,7 +39,7 @@ from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, Plan
 from downbeat.run.simulation import platforms_of
 from downbeat.statistics.kinds import is_kind_line
-from downbeat.statistics.location import FEWEST_SHOWN
+from downbeat.statistics.location import MIN_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
 
@@ -151,7 +151,7 @@ def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
     table = table[~np.isnan(table.median)]
     labels = [short_name(name) for name in row_names(table, factors)]
     texts = {(name, int(table.size[i])): latency_text(table, i) for i, name in enumerate(labels)}
-    interval = "; +-: half the 95 % interval" if (table.launches >= FEWEST_SHOWN).any() else ""
+    interval = "; +-: half the 95 % interval" if (table.launches >= MIN_SHOWN).any() else ""
     title = f"latency {start_text(start)} [us]{interval}"
     block = size_table(title, texts, list(dict.fromkeys(labels)))
     return [block] if block else []
@@ -183,7 +183,7 @@ def latency_text(cells: CellSummaries, row: int) -> str:
     median, low, high = float(cells.median[row]), float(cells.low[row]), float(cells.high[row])
     value = median * MICROSECONDS
     text = f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value >= 0.01 else f"{value:.3g}"
-    if cells.launches[row] < FEWEST_SHOWN or math.isnan(low):
+    if cells.launches[row] < MIN_SHOWN or math.isnan(low):
         return text
     half = PERCENT * (high - low) / (2 * median)
     return f"{text} +-{f'{half:.0f}' if half >= 0.95 else f'{half:.1f}'}%"

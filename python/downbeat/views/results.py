@@ -18,7 +18,7 @@ from downbeat.output.fields import Field, factor_field, synchronizer_name
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import place_of
-from downbeat.statistics.location import FEWEST_SHOWN
+from downbeat.statistics.location import MIN_SHOWN
 from downbeat.text import counted
 from downbeat.views.experiment import machine_states
 
@@ -43,11 +43,11 @@ def results_view(experiment: Experiment, metric: str) -> View:
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     factors = shown_factors(experiment)
     summaries = summaries_of(cells, factors, metric)
-    few = (summaries.launches < FEWEST_SHOWN) | (summaries.median == 0)
+    few = (summaries.launches < MIN_SHOWN) | (summaries.median == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         half = np.where(few, np.nan, (summaries.high - summaries.low) / (2 * summaries.median))
     # Without an interval, or with two launches, whose interval says little, there is no column for it.
-    lone = bool((np.isnan(summaries.low) | (summaries.launches < FEWEST_SHOWN)).all())
+    lone = bool((np.isnan(summaries.low) | (summaries.launches < MIN_SHOWN)).all())
     fields = {name: factor_field(name) for name in factors} | number_fields(count, lone)
     span = span_of(launch.context for launch in experiment.launches)
     choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
