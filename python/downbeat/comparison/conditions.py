@@ -226,7 +226,7 @@ def factor_number(name: str, value: object) -> float:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 
 
-MOST_NAMES = 5  # of experiments that are left out for one reason
+MAX_NAMES = 5  # of experiments that are left out for one reason
 BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked slower ({places.SLOWER})"
 FOREIGN = "without results that Downbeat reads"
 
@@ -274,7 +274,7 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
             except NoLaunchError:
                 left_out.setdefault(EMPTY, []).append(entry.name)
     reasons = [
-        f"{len(names)} {reason}: {', '.join(names[:MOST_NAMES])}{', ...' if len(names) > MOST_NAMES else ''}"
+        f"{len(names)} {reason}: {', '.join(names[:MAX_NAMES])}{', ...' if len(names) > MAX_NAMES else ''}"
         for reason, names in left_out.items()
     ]
     line = f"history: {counted(len(opened), 'experiment')}; left out {'; '.join(reasons)}"

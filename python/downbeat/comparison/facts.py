@@ -42,7 +42,7 @@ from downbeat.text import printable
 
 VERDICT_ORDER = ("faster", "slower", "equivalent", "undecided", UNMATCHED)
 MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY, FEW_ALIKE)  # reasons that they help
-MOST_RANGES = 3  # with a difference, of one operation; of more, one for each verdict: the screen has 24 lines
+MAX_RANGES = 3  # with a difference, of one operation; of more, one for each verdict: the screen has 24 lines
 
 
 def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchEach]:
@@ -181,7 +181,7 @@ def operation_verdicts(compared: Compared, name: str = "") -> OperationVerdicts:
     cells, indices = rows.verdicts, np.arange(len(rows))
     runs = [(verdict, np.array(list(run))) for verdict, run in itertools.groupby(indices, lambda i: cells.verdict[i])]
     different = [(verdict, run) for verdict, run in runs if verdict in READINGS]
-    if len(different) > MOST_RANGES:
+    if len(different) > MAX_RANGES:
         different = [
             (each, indices[cells.verdict == each]) for each in dict.fromkeys(verdict for verdict, _ in different)
         ]

@@ -21,7 +21,7 @@ from downbeat.tables import Floats, Ints
 ONLY_IN = "only in "
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
-MOST_NAMES = 12  # of cells, in two lines of 80 columns
+MAX_NAMES = 12  # of cells, in two lines of 80 columns
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Matcher:
         """A line for each reason to leave launches out, with the launches and the cells, or their number."""
         return [
             f"{side}: {reason.format(launches_text(numbers))}: "
-            f"{', '.join(cells) if len(cells) <= MOST_NAMES else f'{len(cells)} cells'}"
+            f"{', '.join(cells) if len(cells) <= MAX_NAMES else f'{len(cells)} cells'}"
             for (side, reason), (numbers, cells) in self.left_out.items()
         ]
 

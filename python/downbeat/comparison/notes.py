@@ -27,7 +27,7 @@ from downbeat.text import PERCENT, counted
 
 # Measured on a virtual machine; on quiet ones it is 0.002 (five years of PHP's nights), and only a history tells.
 SESSION_DEVIATION = 0.02
-MOST_SHIFTS = 2  # that have a line each
+MAX_SHIFTS = 2  # that have a line each
 RESEMBLANCE = 0.001  # level at which a correlation of sessions is said: of many cells some resemble by chance
 
 
@@ -176,7 +176,7 @@ def history_lines(judged: Sequence[Judged]) -> list[str]:
             shifts.setdefault((at + 1, those.size), []).append(PERCENT * math.expm1(shift.logs))
     lines = [
         f"history: a shift of {np.median(sizes):+.2g} % at session {at}{cells(sizes)}; compared with the {left} since"
-        for (at, left), sizes in sorted(shifts.items(), key=lambda item: -len(item[1]))[:MOST_SHIFTS]
+        for (at, left), sizes in sorted(shifts.items(), key=lambda item: -len(item[1]))[:MAX_SHIFTS]
     ]
     if slopes := [PERCENT * math.expm1(slope) for slope in map(trend, used) if slope]:
         lines.append(f"history: a trend of {np.median(slopes):+.2g} % per session{cells(slopes)}")

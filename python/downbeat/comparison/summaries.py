@@ -16,7 +16,7 @@ from downbeat.tables import Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import bytes_text
 
 # With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
-MOST_OPERATIONS = 12
+MAX_OPERATIONS = 12
 
 
 def plain_cells(experiment: Experiment) -> Cells:

@@ -40,7 +40,7 @@ from downbeat.statistics.faults import (
 )
 from downbeat.tables import Floats
 
-LEAST_SHIFT = 1.02  # of all pairs against a baseline, that is mentioned
+MIN_SHIFT = 1.02  # of all pairs against a baseline, that is mentioned
 MANY_FAILED = 3  # failed pairs of a node that are mentioned
 
 
@@ -125,7 +125,7 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
         remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
     if located.links_steady and located.link_power == 0:
         remarks.append(SingleValues(times.setting, located.values))
-    if earlier and max(shift, -shift) > math.log(LEAST_SHIFT):
+    if earlier and max(shift, -shift) > math.log(MIN_SHIFT):
         remarks.append(AllSlower(times.setting, since, math.exp(shift)))
     return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(against.sender, against.receiver))
 

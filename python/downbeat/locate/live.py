@@ -32,7 +32,7 @@ NODE_ROUNDS, LINK_ROUNDS = 24, 10  # fresh rounds of a suspect, as downbeat-benc
 DIRECTED = 0.8  # share of the additional time that is in one direction, from which on the direction is named
 # Least distance from the median of the ranks, relative or absolute, beyond which a rank is named by itself.
 LEAST = {"loop_seconds": 0.05, "wake_delay": 1.0, "interruptions_per_s": 1.0}
-LEAST_RATE = 100e-6  # of a clock; crystals are within 50 ppm of each other
+MIN_RATE = 100e-6  # of a clock; crystals are within 50 ppm of each other
 
 
 def find_live(measured: PairFile) -> Findings:
@@ -176,7 +176,7 @@ def rank_checks(measured: PairFile) -> list[Fact]:
             continue
         middle = float(np.median(values[known]))
         distance = np.abs(values - middle) if column.name == "clock_rate" else values - middle
-        least = LEAST_RATE if column.name == "clock_rate" else LEAST[column.name] * abs(middle)
+        least = MIN_RATE if column.name == "clock_rate" else LEAST[column.name] * abs(middle)
         limit = max(least, node_threshold(len(known), FALSE_ALARM) * sigma_of(values))
         beyond: Ints = known[distance[known] > limit]
         ranks = tuple(Outlier(measured.ranks[rank], float(values[rank]), middle) for rank in beyond)

@@ -11,9 +11,9 @@ from downbeat.output.blocks import Picture, anchor
 from downbeat.report.style import TEXT_POINTS, finish, new_figure
 from downbeat.text import evenly
 
-LEAST_SCALE = 0.5  # log2 of the ratio at the end of the color scale: smaller deviations are pale
-MOST_SCALE = 3.0
-MOST_LABELS = 32
+MIN_SCALE = 0.5  # log2 of the ratio at the end of the color scale: smaller deviations are pale
+MAX_SCALE = 3.0
+MAX_LABELS = 32
 
 
 def heat_map(findings: Findings) -> Picture:
@@ -21,11 +21,11 @@ def heat_map(findings: Findings) -> Picture:
     names, setting = findings.times.names, findings.times.setting
     ratios = findings.deviations / np.log(2)
     known = ratios[~np.isnan(ratios)]
-    scale = min(MOST_SCALE, max(LEAST_SCALE, float(np.abs(known).max(initial=0.0))))
+    scale = min(MAX_SCALE, max(MIN_SCALE, float(np.abs(known).max(initial=0.0))))
     figure = new_figure(height=6.0)
     axes = figure.subplots()
     image = axes.imshow(ratios, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -scale, scale), interpolation="nearest")
-    shown = evenly(range(len(names)), MOST_LABELS)
+    shown = evenly(range(len(names)), MAX_LABELS)
     axes.set_xticks(shown, [names[node] for node in shown], rotation=90)
     axes.set_yticks(shown, [names[node] for node in shown])
     finish(axes, "to", "from")

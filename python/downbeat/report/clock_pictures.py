@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # Per pair; a screen has no more columns.
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 DRIFT_CAPTION = (
     "Above: clock offset minus the first one, of local clocks that nothing corrects. Below: what a straight "
     "line through it leaves, with the bound of the measurement's error; where that moves beyond the bound, "
@@ -52,7 +52,7 @@ def draw_drift(data: xr.Dataset) -> list[Picture]:
     )
     above, below = [], []
     for number, (pair, line) in enumerate(numbers.groups(numbers.pair)):
-        points = line[:: -(-len(line) // MOST_POINTS)]
+        points = line[:: -(-len(line) // MAX_POINTS)]
         time, residual, bound = points.time_s, points.residual_us, points.bound_us
         above.append(Line(f"ranks {pair}", time, points.drift_us, color=number, marker=NO_MARKER))
         below.append(Line("", time, residual, residual - bound, residual + bound, number, marker=NO_MARKER))

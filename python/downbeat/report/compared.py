@@ -30,7 +30,7 @@ from downbeat.text import counted
 
 STARTS = "synchronizer"  # the factor that is compared if the user compared nothing else
 ASKED = ("variant", "library", "environment", "algorithm")  # what users compare, the first that varies
-MOST_SIDES = 4  # beside the first, of variants, libraries, environments
+MAX_SIDES = 4  # beside the first, of variants, libraries, environments
 
 
 class Ratios(Table):
@@ -117,7 +117,7 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
     named = shown(cells, lines, described_operations(cells, other_factors))
     locate = locator(named, other_factors)
     rows, tables = [], {}
-    for side in sides[1 : None if factor == STARTS else 1 + MOST_SIDES]:
+    for side in sides[1 : None if factor == STARTS else 1 + MAX_SIDES]:
         try:
             table = comparison_of(experiment, where=conditions_of(cells, factor, lines, (sides[0], side)))
         except UsageError:  # they share no cell

@@ -35,8 +35,8 @@ from downbeat.report.style import (
     GRAY,
     HEIGHT_INCHES,
     MARKERS,
-    MOST_MARKED,
-    MOST_PANELS,
+    MAX_MARKED,
+    MAX_PANELS,
     NARROW_INCHES,
     PANEL_INCHES,
     TEXT_POINTS,
@@ -61,7 +61,7 @@ def make_picture(
     share_x: bool | Literal["col"] = False,
     share_y: bool = False,
 ) -> Picture:
-    """Draws panels, at most `MOST_PANELS`, from left to right; those that are compared share an axis.
+    """Draws panels, at most `MAX_PANELS`, from left to right; those that are compared share an axis.
 
     Args:
         name: of the picture.
@@ -73,7 +73,7 @@ def make_picture(
         share_x: whether all have the same horizontal axis, or "col", those of a column.
         share_y: whether all have the same vertical axis.
     """
-    drawn = tuple(panels[:MOST_PANELS])
+    drawn = tuple(panels[:MAX_PANELS])
     if len(panels) > len(drawn):
         caption += f" The first {len(drawn)} of {len(panels)} panels are drawn; the numbers are of all."
     figure = figure_of(drawn, columns, share_x, share_y)
@@ -165,7 +165,7 @@ def set_scales(axes: Axes, panel: Panel) -> None:
 def draw_line(axes: Axes, line: Line) -> None:
     """Draws a line with its intervals."""
     x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
-    many = len(x) > MOST_MARKED
+    many = len(x) > MAX_MARKED
     if isinstance(line.color, str):
         color, style = line.color, "-" if line.style is None else line.style
         marker = NO_MARKER if line.marker is None else line.marker
@@ -264,7 +264,7 @@ def draw_boxes(axes: Axes, panel: Panel, colors: Mapping[str, int]) -> None:
 # White to dark in one hue: in gray print it is still the order.
 HUE = "Blues"
 RATIO_HUES = "RdBu"
-LEAST_RATIO = 1.1  # smaller differences are pale
+MIN_COLOR_RATIO = 1.1  # smaller differences are pale
 DARK_RATIO = 0.85
 DARK = 0.71  # of the scale; above it white figures have more contrast than black ones
 
@@ -276,7 +276,7 @@ def draw_map(axes: Axes, heat: Heat) -> None:
     spreads = np.full(values.shape, np.nan) if heat.deviations is None else heat.deviations.to_numpy(dtype=float)
     low, high = np.nanmin(values), np.nanmax(values)
     if heat.ratios:
-        high = max(high, 1 / low, LEAST_RATIO)
+        high = max(high, 1 / low, MIN_COLOR_RATIO)
         low = 1 / high
     scale = LogNorm(low, high if high > low else low * 1.01)
     axes.imshow(values, cmap=RATIO_HUES if heat.ratios else HUE, norm=scale, aspect="auto")

@@ -44,8 +44,8 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.tables import grouped
 from downbeat.text import MICROSECONDS, counted
 
-MOST_NAMED_OPERATIONS = 4  # more are in their pictures only
-MOST_NEWS = 2
+MAX_NAMED_OPERATIONS = 4  # more are in their pictures only
+MAX_NEWS = 2
 
 
 def algorithm_facts(experiment: Experiment) -> list[Algorithms | MoreAlgorithms]:
@@ -54,10 +54,10 @@ def algorithm_facts(experiment: Experiment) -> list[Algorithms | MoreAlgorithms]
     groups = {str(name): group for name, group in judged.groups(judged.operation) if len(set(group.algorithm)) > 1}
     facts: list[Algorithms | MoreAlgorithms] = [
         algorithm_fact(name, shown(group, group.started_by, described_cells(group, PANELS)))
-        for name, group in list(groups.items())[:MOST_NAMED_OPERATIONS]
+        for name, group in list(groups.items())[:MAX_NAMED_OPERATIONS]
     ]
-    if len(groups) > MOST_NAMED_OPERATIONS:
-        facts.append(MoreAlgorithms(len(groups) - MOST_NAMED_OPERATIONS))
+    if len(groups) > MAX_NAMED_OPERATIONS:
+        facts.append(MoreAlgorithms(len(groups) - MAX_NAMED_OPERATIONS))
     return facts
 
 
@@ -122,10 +122,10 @@ def range_facts(contrast: Contrast) -> list[tuple[str, OperationVerdicts]]:
         for side, table in contrast.tables.items()
         for name, rows in by_row(table.answer)
     ]
-    return facts[:MOST_RANGES]
+    return facts[:MAX_RANGES]
 
 
-MOST_RANGES = 12  # rows; the numbers of pictures have all
+MAX_RANGES = 12  # rows; the numbers of pictures have all
 
 
 def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
@@ -145,7 +145,7 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     first = first[np.argsort(first.size, kind="stable")]
     if len(contrast.sides) == 1:
         rows = sorted({0, len(first) // 2, len(first) - 1})
-        each = latency[np.array([int(np.flatnonzero(latency.panel == panel)[0]) for panel in panels[:MOST_NUMBERS]])]
+        each = latency[np.array([int(np.flatnonzero(latency.panel == panel)[0]) for panel in panels[:MAX_NUMBERS]])]
         shown = first[np.array(rows)] if len(panels) == 1 else each
         return tuple(latency_number(contrast, shown, row) for row in range(len(shown)))
     first = first[first.size == first.size[0]]
@@ -167,7 +167,7 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     return (*numbers, *(Number(f"{ratio:.2f}", "", span(low, high), about) for ratio, low, high in points))
 
 
-MOST_NUMBERS = 3
+MAX_NUMBERS = 3
 
 
 def latency_number(contrast: Contrast, latency: LatencyTable, row: int) -> Number:
@@ -261,7 +261,7 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
     cells = plain_cells(experiment)
     also = [sides_by(experiment, name, cells) for name in other_factors if len(set(getattr(cells, name))) > 1]
     algorithms, of_starts = algorithm_facts(experiment), start_facts(starts)
-    news: list[Fact] = [*(algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))][:MOST_NEWS]
+    news: list[Fact] = [*(algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))][:MAX_NEWS]
     news = news or [*latency_facts(experiment)]
     ranges = [(f"{fact.operation}, {side}", fact) for side, fact in range_facts(contrast) if contrast.factor != STARTS]
     ranges += [(f"{fact.operation}, {start_text(side)}", fact) for side, fact in range_facts(starts) if side == BARRIER]

@@ -20,7 +20,7 @@ from downbeat.output.blocks import Picture
 from downbeat.output.fields import synchronizer_name
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
-from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
+from downbeat.report.panel import MAX_RANKS, Box, Panel, Timeline, lines_of, rank_step
 from downbeat.report.rows import by_operation
 from downbeat.report.style import FIXED, positions
 from downbeat.run.experiment import Experiment, Launch
@@ -31,13 +31,13 @@ from downbeat.text import MICROSECONDS, bytes_text
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_SYNCHRONIZERS = 6
+MAX_SYNCHRONIZERS = 6
 DELAY_METRIC = "global_time"
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
-MOST_BEFORE = 6
+MAX_TIME_BEFORE_ENTRY = 6
 # Samples of a column share an axis of time, so that the eye compares synchronizers, unless they differ by this factor:
 # nothing of the shorter one could be seen.
-MOST_LONGER = 20
+MAX_LENGTH_RATIO = 20
 BARS_CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
     "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "
@@ -122,7 +122,7 @@ def draw_timelines(experiment: Experiment) -> list[Picture]:
             samples = chosen[rows]
             # Those that are compared most often first.
             order = np.argsort(~np.isin(samples.line, list(FIXED)), kind="stable")
-            pictures.append(timeline_picture(launch, file, operation, samples[order[:MOST_SYNCHRONIZERS]]))
+            pictures.append(timeline_picture(launch, file, operation, samples[order[:MAX_SYNCHRONIZERS]]))
     return pictures
 
 
@@ -137,15 +137,15 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
     panels = []
     for (line, which), bars in numbers.groups(numbers.synchronizer, numbers.sample):
         column = numbers[numbers.sample == which]
-        limits = time_limits(column if length(column) < MOST_LONGER * length(bars) else bars)
+        limits = time_limits(column if length(column) < MAX_LENGTH_RATIO * length(bars) else bars)
         title = f"{synchronizer_name(line)}, {which}"
         panels.append(Panel([Timeline(bars.frame(), launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples.size[0])} bytes" if samples.size[0] else ""
     described = f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
-    caption = BARS_CAPTION.format(launch=described, longer=MOST_LONGER)
-    if len(samples) == MOST_SYNCHRONIZERS:
-        caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
-    if launch.ranks > MOST_RANKS:
+    caption = BARS_CAPTION.format(launch=described, longer=MAX_LENGTH_RATIO)
+    if len(samples) == MAX_SYNCHRONIZERS:
+        caption += f" At most {MAX_SYNCHRONIZERS} synchronizers are shown."
+    if launch.ranks > MAX_RANKS:
         caption += f" Every {rank_step(launch.ranks)}th rank is shown."
     title = f"{operation}{size}: what the ranks do in a sample"
     return make_picture(f"timelines-{operation}", title, caption, panels, numbers.frame())
@@ -163,7 +163,7 @@ def time_limits(bars: Bars) -> tuple[float, float] | None:
     entry = float(bars.begin_us[bars.phase == "operation"].min(initial=np.inf))
     if not end > entry:
         return None
-    left = max(begin - 0.03 * (end - begin), entry - MOST_BEFORE * (end - entry))
+    left = max(begin - 0.03 * (end - begin), entry - MAX_TIME_BEFORE_ENTRY * (end - entry))
     return left, end + 0.03 * (end - left)
 
 
@@ -240,7 +240,7 @@ def skew_picture(numbers: Skews, meaning: str) -> Picture:
     return make_picture("exit_skew", title, caption, panels, named, columns=1, share_x=True)
 
 
-FEWEST_SKEW_RANKS = 3
+MIN_SKEW_RANKS = 3
 PATTERN_CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
     "interval, cut off at 0. One interruption moves a mean far and widens its interval. Where the line rises or falls "
@@ -265,7 +265,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
     configurations: dict[tuple[object, ...], None] = {}
     for launch in experiment.launches:
         # Alone, a rank is always the first; of two ranks the exit skew says all.
-        if launch.ranks < FEWEST_SKEW_RANKS:
+        if launch.ranks < MIN_SKEW_RANKS:
             continue
         exits = exit_pattern(launch.path)
         # The operation after the synchronizer does not matter to it: a launch has one number.
@@ -287,7 +287,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
-    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_SKEW_RANKS:
+    if "exit_mean" not in data or data.sizes["rank"] < MIN_SKEW_RANKS:
         return []
     of = SynchronizerSkews.of(data)
     mean, half = of.exit_mean * MICROSECONDS, of.exit_half * MICROSECONDS

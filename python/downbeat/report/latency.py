@@ -61,8 +61,8 @@ RATIO_CAPTION = (
     f"The gray band is 1 +- {MARGIN:.0%}.{{}}"
 )
 DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
-FEWEST_SIZES = 3  # of an operation that is drawn against size; others are rows of one panel
-MOST_LISTED = 40  # rows of a panel
+MIN_SIZES = 3  # of an operation that is drawn against size; others are rows of one panel
+MAX_LISTED = 40  # rows of a panel
 
 
 def shown_ratios(numbers: Ratios) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def against_size(rows: Ratios | Latencies) -> Flags:
     """The rows of operations that have enough sizes to be drawn against them."""
     sized = np.zeros(len(rows), dtype=bool)
     for _, group in grouped(rows.operation):
-        sized[group] = len(set(rows.size[group])) >= FEWEST_SIZES
+        sized[group] = len(set(rows.size[group])) >= MIN_SIZES
     return sized
 
 
@@ -139,7 +139,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
             color=colors[line],
         )
         for cell, line, ratio, low, high in points
-    ][:MOST_LISTED]
+    ][:MAX_LISTED]
     numbers = ratios.frame().rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
     numbers = numbers.drop(columns=["operation"])
     pictures = []
@@ -158,7 +158,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
 
 BANDS = (0.10, 0.20)  # how dark: 90 % of a launch's samples, and the middle half
 # With more lines, bands hide each other.
-MOST_BANDS = 3
+MAX_BANDS = 3
 SCALING_CAPTION = f"{MEANING} Points: the typical launch's median, with its 95 % interval."
 SHADES = " The bands hold the middle half and 90 % of the samples of a launch."
 LIST_CAPTION = (
@@ -180,7 +180,7 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
     if sized.any():
         shown = numbers[sized]
         panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), colors)
-        shades = SHADES if len(colors) <= MOST_BANDS else ""
+        shades = SHADES if len(colors) <= MAX_BANDS else ""
         title, caption = "Latency against size", SCALING_CAPTION + shades
         pictures.append(
             make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True)
@@ -201,7 +201,7 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
             )
             for cell, row in zip(cell_names(listed), range(len(listed)), strict=True)
             for latency in [listed[row : row + 1]]
-        ][:MOST_LISTED]
+        ][:MAX_LISTED]
         panel = Panel(rows, LATENCY_LABEL, "", x_scale="log", rows=True)
         title = "Latency of the other operations" if sized.any() else "Latency"
         pictures.append(make_picture("latency", title, LIST_CAPTION, [panel], named[~sized], columns=1))
@@ -215,7 +215,7 @@ def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], colors: M
         ordered = rows[np.argsort(x[rows], kind="stable")]
         group, at = numbers[ordered], x[ordered]
         marks: list[Band | Line] = []
-        for line, points in grouped(group.line) if len(colors) <= MOST_BANDS else ():
+        for line, points in grouped(group.line) if len(colors) <= MAX_BANDS else ():
             color, of = colors[line], group[points]
             bands = ((of.p5_us, of.p95_us), (of.p25_us, of.p75_us))
             marks += [
@@ -238,7 +238,7 @@ def draw_processes(experiment: Experiment) -> list[Picture]:
             numbers = latencies(shown(rows, rows.started_by, described_cells(rows, factors)), METRIC)
             colors = positions(numbers.line)
             panels = scaling_panels(numbers, numbers.ranks, ("processes", "positions"), colors)
-            caption = SCALING_CAPTION + (SHADES if len(colors) <= MOST_BANDS else "")
+            caption = SCALING_CAPTION + (SHADES if len(colors) <= MAX_BANDS else "")
             named = numbers.named(panel="panel", line="synchronizer", ranks="ranks")
             name, title = f"latency_by_processes-{operation}", f"{operation}: latency against processes"
             pictures.append(make_picture(name, title, caption, panels, named, share_y=True))

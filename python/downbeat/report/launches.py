@@ -22,8 +22,8 @@ from downbeat.text import MICROSECONDS, PERCENT, bytes_text
 # How launches differ.
 
 # More lines, side by side at each launch, cannot be distinguished.
-MOST_LAUNCH_LINES = 4
-MOST_CELLS = 8
+MAX_LAUNCH_LINES = 4
+MAX_CELLS = 8
 LAUNCHES_CAPTION = (
     "Median latency of each launch, with the middle half of its samples, in the cell of each operation{} in which "
     "launches differ most. Where points are farther apart than the bars are long, one launch proves little (Hunold "
@@ -85,13 +85,13 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     if not len(table):
         return []
     most = [rows[table.between_launches_percent[rows].argmax()] for _, rows in grouped(table.cell)]
-    worst = table[np.array(sorted(most, key=lambda row: -table.between_launches_percent[row])[:MOST_CELLS])]
+    worst = table[np.array(sorted(most, key=lambda row: -table.between_launches_percent[row])[:MAX_CELLS])]
     starts, latency = cells.started_by, cells.metric(METRIC)
     colors, panels = positions(starts), []
     for name, size, start in zip(worst.cell, worst.size_bytes, worst.synchronizer, strict=True):
         here = (cell_names == name) & (cells.size == size)
         # The one that differs most, and the first ones on the command line.
-        names = list(dict.fromkeys([start, *starts[here]]))[:MOST_LAUNCH_LINES]
+        names = list(dict.fromkeys([start, *starts[here]]))[:MAX_LAUNCH_LINES]
         lines = []
         for number, line in enumerate(sorted(names, key=lambda label: colors[label])):
             rows = np.flatnonzero(here & (starts == line))
@@ -111,21 +111,21 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
 
 HISTOGRAM_BINS = 40
 # A bin with fewer samples shows chance rather than time; bins are made for four times as many.
-FEWEST_DRAWN = 5
+MIN_SAMPLES_PER_BIN = 5
 SAMPLES_PER_BIN = 20
-FEWEST_BINS = 5
+MIN_BINS = 5
 # So that the last sample is in the last bin.
-ROOM = 1 + 1e-9
+LENGTH_MARGIN = 1 + 1e-9
 # Longest run drawn, and shown on the axis, as a multiple of the median launch's bins.
-LONGEST, SHOWN = 4, 1.25
+MAX_RUN_LENGTH, SHOWN_RUN_LENGTH = 4, 1.25
 # Least range of the axis; smaller changes are not drift.
-LEAST_LOW, LEAST_HIGH = 0.98, 1.02
+AXIS_LOW, AXIS_HIGH = 0.98, 1.02
 AXIS_MARGIN = 1.02  # a factor, beyond the data
-MOST_SHOWN = 0.98  # quantile of the bins that the axis reaches to
+SHOWN_QUANTILE = 0.98  # quantile of the bins that the axis reaches to
 # Least share of launches in a bin; below it, the median is that of the long launches.
-LEAST_SHARE = 0.5
+MIN_LAUNCH_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.
-MOST_GRAY = 12
+MAX_GRAY_LINES = 12
 TIME_CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
     f"taken together. The launch is cut into spans of time, at most {HISTOGRAM_BINS} for a launch of median length; "
@@ -163,9 +163,9 @@ def relative_latencies(launch: Launch) -> tuple[Floats, Floats]:
 
 
 def binned(launch: Launch, time: Floats, relative: Floats, width: float, bins: int) -> Bins:
-    """Samples in bins of a width in s, as far as these have at least `FEWEST_DRAWN` samples."""
-    numbers = np.minimum((time / width).astype(np.int64), LONGEST * bins - 1)
-    kept = [number for number in np.unique(numbers) if (numbers == number).sum() >= FEWEST_DRAWN]
+    """Samples in bins of a width in s, as far as these have at least `MIN_SAMPLES_PER_BIN` samples."""
+    numbers = np.minimum((time / width).astype(np.int64), MAX_RUN_LENGTH * bins - 1)
+    kept = [number for number in np.unique(numbers) if (numbers == number).sum() >= MIN_SAMPLES_PER_BIN]
     return Bins(
         configuration=np.full(len(kept), "", dtype=object),
         launch=np.full(len(kept), launch.number),
@@ -180,11 +180,11 @@ def run_times(launches: Sequence[Launch]) -> list[Bins]:
     """The binned samples of each launch of one configuration, bins of the same width for all; nothing of too few."""
     samples = {launch.number: (launch, *relative_latencies(launch)) for launch in launches}
     bins = min(HISTOGRAM_BINS, max(len(time) for _, time, _ in samples.values()) // SAMPLES_PER_BIN)
-    if bins < FEWEST_BINS:
+    if bins < MIN_BINS:
         return []
     # With the longest instead, one interrupted launch would leave the other launches one or two bins.
     length = float(np.median([time.max() for _, time, _ in samples.values() if len(time)]))
-    width = length * ROOM / bins or 1.0
+    width = length * LENGTH_MARGIN / bins or 1.0
     return [binned(*launch_samples, width, bins) for launch_samples in samples.values()]
 
 
@@ -197,7 +197,7 @@ def median_and_quartiles(group: Bins) -> tuple[Floats, Floats, Floats, Floats]:
     kept = [
         number
         for number in np.unique(group.bin)
-        if len(set(group.launch[group.bin == number])) >= LEAST_SHARE * launches
+        if len(set(group.launch[group.bin == number])) >= MIN_LAUNCH_SHARE * launches
     ]
     rows = np.full((4, max(kept) - min(kept) + 1), np.nan)
     for number in kept:
@@ -225,11 +225,11 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     count, panels = len(set(numbers.launch)), []
     several = count > 1
     # With the extremes instead, one interruption would flatten all lines.
-    low, high = np.quantile(numbers.relative, [1 - MOST_SHOWN, MOST_SHOWN])
-    limits = (min(low / AXIS_MARGIN, LEAST_LOW), max(high * AXIS_MARGIN, LEAST_HIGH))
+    low, high = np.quantile(numbers.relative, [1 - SHOWN_QUANTILE, MAX_SHOWN])
+    limits = (min(low / AXIS_MARGIN, AXIS_LOW), max(high * AXIS_MARGIN, AXIS_HIGH))
     for title, group in numbers.groups(numbers.configuration):
         launches = [launch for _, launch in group.groups(group.launch)]
-        shown = sorted(launches, key=lambda launch: int(launch.launch[0]))[: MOST_GRAY if several else 0]
+        shown = sorted(launches, key=lambda launch: int(launch.launch[0]))[: MAX_GRAY_LINES if several else 0]
         lines = [
             Line("a launch", launch.time_s, launch.relative, color=GRAY, marker=NO_MARKER, width=0.6)
             for launch in shown
@@ -243,10 +243,10 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
             Line(label, time, middle),
         ]
         longest = np.median([launch.time_s.max() for launch in launches])
-        end = min(SHOWN * longest, 1.05 * group.time_s.max())
+        end = min(SHOWN_RUN_LENGTH * longest, 1.05 * group.time_s.max())
         axes = ("time within the launch [s]", "latency / median")
         panels.append(Panel(marks, *axes, title, y_scale="log", x_limits=(-0.03 * end, float(end)), y_limits=limits))
-    first = f" (the first {MOST_GRAY})" if count > MOST_GRAY else ""
+    first = f" (the first {MAX_GRAY_LINES})" if count > MAX_GRAY else ""
     caption = TIME_CAPTION.format(SEVERAL_LAUNCHES.format(first) if several else ONE_LAUNCH)
     title = "Latency over the time within a launch"
     return [make_picture("run_time", title, caption, panels, numbers.frame(), share_y=True)]

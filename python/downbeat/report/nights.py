@@ -18,8 +18,8 @@ from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, bytes_text
 
-FEWEST_NIGHTS = 3
-MOST_LINES = 6  # sizes of a panel; more hide each other
+MIN_NIGHTS = 3
+MAX_LINES = 6  # sizes of a panel; more hide each other
 NIGHTS_CAPTION = (
     "Latency of the typical launch {}, us, with its 95 % interval; experiments in the order in which they were "
     "measured. Lines are sizes, in bytes."
@@ -63,12 +63,12 @@ def nights_pictures(experiments: Mapping[str, Experiment]) -> list[Picture]:
     panels = []
     for cell, of_cell in numbers.groups(numbers.cell):
         sizes = sorted(set(of_cell.size_bytes.tolist()))
-        chosen = [sizes[round(i)] for i in np.linspace(0, len(sizes) - 1, min(MOST_LINES, len(sizes)))]
+        chosen = [sizes[round(i)] for i in np.linspace(0, len(sizes) - 1, min(MAX_LINES, len(sizes)))]
         lines = [
             Line(bytes_text(size), group.night, group.median_us, group.low_us, group.high_us, color)
             for color, size in enumerate(chosen)
             for group in [of_cell[of_cell.size_bytes == size]]
-            if len(group) >= FEWEST_NIGHTS
+            if len(group) >= MIN_NIGHTS
         ]
         if lines:
             panels.append(Panel(lines, "experiment", "latency [us]", str(cell), "whole", "log"))

@@ -16,7 +16,7 @@ from downbeat.tables import Floats, Texts, grouped
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[float]"
 NO_MARKER = -1
-MOST_RANKS = 32  # of a timeline; of more, some stand for all
+MAX_RANKS = 32  # of a timeline; of more, some stand for all
 
 
 @dataclass(frozen=True)
@@ -198,4 +198,4 @@ NOTE_HEIGHT, NOTE_WIDTH = 9.0, 55.0
 
 def rank_step(ranks: int) -> int:
     """The number of ranks per displayed rank."""
-    return -(-ranks // MOST_RANKS)
+    return -(-ranks // MAX_RANKS)

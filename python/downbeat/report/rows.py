@@ -10,7 +10,7 @@ import pandas as pd
 from downbeat.comparison.compared import SYNCHRONIZATION
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    MOST_OPERATIONS,
+    MAX_OPERATIONS,
     described,
     positive_interval,
 )
@@ -21,8 +21,8 @@ from downbeat.text import MICROSECONDS
 
 
 def by_operation(operations: Texts) -> Iterator[tuple[str, Flags]]:
-    """The operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
-    for operation in list(dict.fromkeys(operations))[:MOST_OPERATIONS]:
+    """The operations that get a picture of their own, with their rows: the first `MAX_OPERATIONS`."""
+    for operation in list(dict.fromkeys(operations))[:MAX_OPERATIONS]:
         yield str(operation), np.asarray(operations == operation)
 
 

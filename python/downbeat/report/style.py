@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 # More markers make a line thick and the page long; intervals are a band then.
-MOST_MARKED = 64
+MAX_MARKED = 64
 WIDTH_INCHES = 6.6
 NARROW_INCHES = 4.4  # on a phone, a panel a row
 HEIGHT_INCHES = 3.9
 PANEL_INCHES = 2.6  # height of one of several
 # More make a page of megabytes through which nobody scrolls.
-MOST_PANELS = 12
+MAX_PANELS = 12
 ROW_INCHES = 0.27  # height of a row of a list
 
 # Okabe and Ito 2008, without yellow, which is lost on white.

@@ -16,11 +16,11 @@ from downbeat.run.simulation import model_lines, platforms_of
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import counted, listed
 
-MOST_WARNINGS = 5
+MAX_WARNINGS = 5
 
 
 def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
-    """Returns the warnings of an experiment, the gravest first: `MOST_WARNINGS` at most; the last may hold several."""
+    """Returns the warnings of an experiment, the gravest first: `MAX_WARNINGS` at most; the last may hold several."""
     warnings = (
         *(f"{line}." for line in model_lines(platforms_of(launch.context for launch in experiment.launches))),
         *few_launches(experiment),
@@ -32,7 +32,7 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bench_warnings([launch.context for launch in experiment.launches]),
     )
-    kept, remaining = warnings[: MOST_WARNINGS - 1], warnings[MOST_WARNINGS - 1 :]
+    kept, remaining = warnings[: MAX_WARNINGS - 1], warnings[MAX_WARNINGS - 1 :]
     return (*kept, *(["\n".join(remaining)] if remaining else []))
 
 

@@ -25,7 +25,7 @@ from downbeat.views.trace import (
     time_blocks,
 )
 
-MOST_CLOCKS = 8  # on a terminal
+MAX_CLOCKS = 8  # on a terminal
 
 
 def alignment_view(aligned: Aligned, depth: Depth = Depth.TEXT) -> View:
@@ -92,7 +92,7 @@ def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -
     clocks = aligned.ranks
     names = [name for name in CLOCK_FIELDS if name != "host" or any(clocks.host)]
     title = "Clocks of the ranks against the axis, in the middle of the run"
-    if len(clocks) > MOST_CLOCKS:
+    if len(clocks) > MAX_CLOCKS:
         errors = np.stack([clocks.expected_error_s, clocks.bound_s])  # by the last one first
         clocks = clocks[np.lexsort(np.where(np.isnan(errors), -np.inf, -errors))]
         title += "; the least known first"
@@ -102,7 +102,7 @@ def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -
             title,
             clocks.frame(*names),
             {name: CLOCK_FIELDS[name] for name in names},
-            most=MOST_CLOCKS,
+            most=MAX_CLOCKS,
             noun="ranks",
             more="on the page (--page FILE)",
             depth=Depth.TEXT,
@@ -119,7 +119,7 @@ def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -
     return blocks
 
 
-MOST_NAMED_FILES = 4  # in a command
+MAX_NAMED_FILES = 4  # in a command
 
 
 def following(traces: Sequence[Path], output: Path | None, page: Path | None) -> tuple[Command, ...]:
@@ -131,6 +131,6 @@ def following(traces: Sequence[Path], output: Path | None, page: Path | None) ->
         page: likewise.
     """
     missing = [*([] if output else ["-o", "merged.json.gz"]), *([] if page else ["--page", "late.html"])]
-    if not missing or len(traces) > MOST_NAMED_FILES:
+    if not missing or len(traces) > MAX_NAMED_FILES:
         return ()
     return (Command((shlex.join(["downbeat", "align", *map(str, traces), *missing]),), "next"),)

@@ -43,9 +43,9 @@ from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
 
-MOST_SIZES = 6  # fit in 80 columns
-MOST_ROWS = 24  # of latencies: operations, times what else varies
-MOST_WARNINGS = 5  # lines
+MAX_SIZES = 6  # fit in 80 columns
+MAX_ROWS = 24  # of latencies: operations, times what else varies
+MAX_WARNINGS = 5  # lines
 LONGEST_NAME = 44  # of a row
 # Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
 SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
@@ -161,14 +161,14 @@ def size_table(title: str, texts: Mapping[tuple[str, int], str], rows: Sequence[
     """Rows of latencies at as many sizes as fit, evenly spread; one without a size is in the first column."""
     sizes = sorted({size for _, size in texts if size})
     table = None
-    for count in range(min(MOST_SIZES, max(len(sizes), 1)), 0, -1):
+    for count in range(min(MAX_SIZES, max(len(sizes), 1)), 0, -1):
         chosen = evenly(sizes, count) if sizes else [0]
         frame = pd.DataFrame({"bytes": rows})
         for i, size in enumerate(chosen):
             frame[str(size)] = [texts.get((row, size), texts.get((row, 0), "") if not i else "") for row in rows]
         fields = {"bytes": Field("bytes" if sizes else "")}
         fields |= {str(size): Field(bytes_text(size) if size else "", "number") for size in chosen}
-        table = Table(title, frame, fields, more="downbeat show", most=MOST_ROWS)
+        table = Table(title, frame, fields, more="downbeat show", most=MAX_ROWS)
         if max(map(len, layout(table)[0]), default=0) <= WIDTH:
             break
     return table
@@ -213,7 +213,7 @@ def warning_lines(cells: Cells, compared: Compared | None) -> list[Block]:
         facts.append(LeftOut(status, tuple(names), len(set(rows.launch.tolist()))))
     kinds = launch_lines(cells.frame(), f"{METRIC}_median") if compared is None else compared.notes
     facts += [Resemble(line) for line in kinds if is_kind_line(line)]
-    return [Line(fact, "warning") for fact in facts[:MOST_WARNINGS]]
+    return [Line(fact, "warning") for fact in facts[:MAX_WARNINGS]]
 
 
 def next_steps(

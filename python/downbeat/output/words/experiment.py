@@ -23,7 +23,7 @@ from downbeat.output.facts.experiment import (
     RunSummary,
 )
 from downbeat.output.fields import percent, span, start_text, synchronizer_name
-from downbeat.output.words.comparison import MOST_NAMED, side_text, times
+from downbeat.output.words.comparison import MAX_NAMED, side_text, times
 from downbeat.output.words.wording import long
 from downbeat.text import PERCENT, counted, duration_text, listed
 
@@ -109,8 +109,8 @@ def _(fact: MachineStates) -> str:
 
 @long.register
 def _(fact: LeftOut) -> str:
-    more = f" and {len(fact.cells) - MOST_NAMED} more" if len(fact.cells) > MOST_NAMED else ""
-    cells = f"{', '.join(fact.cells[:MOST_NAMED])}{more}"
+    more = f" and {len(fact.cells) - MAX_NAMED} more" if len(fact.cells) > MAX_NAMED else ""
+    cells = f"{', '.join(fact.cells[:MAX_NAMED])}{more}"
     where = f"{counted(fact.launches, 'launch')}, not counted"
     if fact.status == "state changed":
         return f"the state of the machine changed in {cells} ({where}): more, shorter launches (-r)"
