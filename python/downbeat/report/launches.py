@@ -266,7 +266,7 @@ class Checks(Table):
     launch: Texts = column("configuration and number of the launch")
     date: Texts = column("start of the launch")
     offset_us: Floats = column("largest offset to rank 0", "us")
-    allowed_us: Floats = column("sum of the error bounds of clock and measurement", "us")
+    allowed_us: Floats = column("largest offset that the error bounds of clock and measurement allow", "us")
     ranks_outside: Ints = column("ranks with an offset beyond it", "1")
 
 

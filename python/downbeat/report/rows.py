@@ -103,7 +103,7 @@ class LateCells(Table):
     operation: Texts = column("operation")
     configuration: Texts = column("all factors of the cell except delay and pattern")
     pattern: Texts = column("arrival pattern")
-    delay_number: Ints = column("rank of the delay among those of its pattern, from 1; delays in s differ by launch")
+    delay_number: Ints = column("number of the delay in its pattern, by length, from 1; delays in s differ by launch")
     delay_s: Floats = column("measured delay of the latest rank", "s")
     time_s: Floats = column("global time", "s")
     time_without_s: Floats = column("global time without the delay", "s")
