@@ -92,7 +92,7 @@ def open_experiment(path: str | Path) -> Experiment:
         The experiment; its samples are read on demand.
 
     Raises:
-        UsageError: the path is none of these, or a file is truncated or from another program.
+        UsageError: the path is something else, or a file is truncated or from another program.
     """
     opened = experiment.open_experiment(path)
     return Experiment(**{field.name: getattr(opened, field.name) for field in dataclasses.fields(opened)})
