@@ -28,7 +28,7 @@ from downbeat.output.facts.comparison import (
     Unseen,
     VerdictCount,
 )
-from downbeat.output.fields import word
+from downbeat.output.fields import format_factor
 from downbeat.statistics.power import AFFORDABLE
 from downbeat.statistics.verdicts import (
     FEW_ALIKE,
@@ -112,7 +112,9 @@ def slow_launches(compared: Compared) -> list[SlowLaunches]:
 def cell_names(compared: Compared) -> list[str]:
     """The name of each row: the values of the factors that are shown."""
     # Before lines are wrapped: wrapping would turn control characters into spaces.
-    return [printable(" ".join(map(word, values))) for values in compared.verdicts.values(*compared.shown_factors)]
+    return [
+        printable(" ".join(map(format_factor, values))) for values in compared.verdicts.values(*compared.shown_factors)
+    ]
 
 
 def open_cells(compared: Compared) -> list[OpenCells]:

@@ -1,4 +1,4 @@
-"""Heat maps of pairs."""
+"""Draws heat maps of the times of all pairs of nodes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from downbeat.output.blocks import Picture, anchor
 from downbeat.report.style import TEXT_POINTS, finish, new_figure
 from downbeat.text import evenly
 
-MIN_SCALE = 0.5  # log2 of the ratio at the end of the color scale: smaller deviations are pale
-MAX_SCALE = 3.0
-MAX_LABELS = 32
+# Limits of the log2 of the ratio at the end of the color scale; deviations below the first are pale.
+MIN_SCALE, MAX_SCALE = 0.5, 3.0
+MAX_LABELS = 32  # names of nodes along an axis
 
 
 def heat_map(findings: Findings) -> Picture:
-    """Times of all pairs against those of peers, a row for each node."""
+    """Draws the ratio of the time of each pair to that of its peers; rows send, columns receive."""
     names, setting = findings.times.names, findings.times.setting
     ratios = findings.deviations / np.log(2)
     known = ratios[~np.isnan(ratios)]
@@ -48,9 +48,6 @@ def heat_map(findings: Findings) -> Picture:
         "red row and column, a slow link a red point at each side of the diagonal. White: as the peers, or not "
         "measured."
     )
-    return Picture(f"pairs-{anchor(setting)}".rstrip("-"), title_of(setting), caption, figure, numbers)
-
-
-def title_of(setting: str) -> str:
-    """The title of a setting."""
-    return f"Pairs in {setting}" if setting else "Pairs"
+    return Picture(
+        f"pairs-{anchor(setting)}".rstrip("-"), f"Pairs in {setting}" if setting else "Pairs", caption, figure, numbers
+    )

@@ -41,7 +41,7 @@ from downbeat.output.facts.experiment import (
     Overlaps,
     Spread,
 )
-from downbeat.output.fields import BARRIER, COMMON_START, span, start_text, synchronizer_name, with_zeros
+from downbeat.output.fields import BARRIER, COMMON_START, digits_with_zeros, span, start_text, synchronizer_name
 from downbeat.report.compared import STARTS, Contrast, cell_name, sides_by
 from downbeat.report.rows import Latencies as LatencyTable
 from downbeat.report.rows import ShownCells, late_cells, latencies, overlapping, shown, typical_median
@@ -184,7 +184,7 @@ def latency_number(contrast: Contrast, latency: LatencyTable, row: int) -> Numbe
     side = line if contrast.factor != STARTS else start_text(line)
     interval = span(latency.low_us[row], latency.high_us[row]) if latency.launches[row] > 1 else ""
     about = f"{cell_name(latency.panel[row], latency.size[row])}, {side}"
-    return Number(with_zeros(float(latency.median_us[row])), "us", interval, about)
+    return Number(digits_with_zeros(float(latency.median_us[row])), "us", interval, about)
 
 
 def delay_facts(experiment: Experiment) -> list[HiddenDelays]:

@@ -22,7 +22,7 @@ from downbeat.output.facts.experiment import (
     Resemble,
     RunSummary,
 )
-from downbeat.output.fields import percent, span, start_text, synchronizer_name
+from downbeat.output.fields import format_percent, span, start_text, synchronizer_name
 from downbeat.output.words.comparison import MAX_NAMED, side_text, times
 from downbeat.output.words.wording import long
 from downbeat.text import PERCENT, counted, duration_text, listed
@@ -140,7 +140,7 @@ def _(fact: Remark) -> str:
 
 @long.register
 def _(fact: Rejected) -> str:
-    shares = ", ".join(f"{percent(share)} % with {synchronizer_name(name)}" for name, share in fact.shares)
+    shares = ", ".join(f"{format_percent(share)} % with {synchronizer_name(name)}" for name, share in fact.shares)
     return f"rejected, because ranks did not start together, and repeated: up to {shares}"
 
 

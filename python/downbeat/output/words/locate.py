@@ -14,7 +14,7 @@ from downbeat.output.facts.locate import (
     Slowness,
     SlowNode,
 )
-from downbeat.output.fields import percent_text, short_time, with_zeros
+from downbeat.output.fields import digits_with_zeros, percent_text, short_time
 from downbeat.output.words.wording import long
 from downbeat.text import counted, listed
 
@@ -39,7 +39,7 @@ def amount(value: float, is_rate: bool) -> str:
     if not is_rate:
         return short_time(value)
     unit, factor = next((each for each in (("GB/s", 1e9), ("MB/s", 1e6)) if value >= each[1]), ("kB/s", 1e3))
-    return f"{with_zeros(value / factor)} {unit}"
+    return f"{digits_with_zeros(value / factor)} {unit}"
 
 
 def times(ratio: float) -> str:
