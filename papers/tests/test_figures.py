@@ -24,7 +24,7 @@ from downbeat.output.terminal import WIDTH, view_lines
 from downbeat.report.drawing import numbers_of
 from downbeat.report.panel import Panel
 from downbeat.report.style import new_figure
-from downbeat.run.durations import LEAST_LIMIT
+from downbeat.run.durations import MIN_LIMIT
 from downbeat.text import evenly
 from downbeat_command import downbeat
 from downbeat_papers import words
@@ -399,7 +399,7 @@ def test_launches_of_a_job_have_time_by_their_size() -> None:
     figure = FIGURES["niethammer2016-fig11"]  # alltoall
     few, *_, many = figure.runs(JOB)
     for one in (few, many):
-        assert plan_of(figure, one, JOB).timeout >= max(LEAST_LIMIT, 5 * one.seconds)  # as downbeat run
+        assert plan_of(figure, one, JOB).timeout >= max(MIN_LIMIT, 5 * one.seconds)  # as downbeat run
     assert many.seconds > 30
 
 

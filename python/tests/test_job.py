@@ -12,7 +12,7 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.run.bench_launch import launch_command
 from downbeat.run.bench_options import launcher_at
-from downbeat.run.durations import LEAST_LIMIT
+from downbeat.run.durations import MIN_LIMIT
 from downbeat.run.execute import ranks_here
 from downbeat.run.job import Job, job_of
 from downbeat.run.libraries import LIBRARIES, Placement
@@ -162,11 +162,11 @@ def test_the_machine_is_held_against_the_ranks_of_a_node() -> None:
 
 def test_timeouts_follow_ranks_and_cells() -> None:
     small = Measurement(("bcast",), {"sizes": "8:64K"})
-    assert small.time_limit(2) == LEAST_LIMIT
-    assert small.time_limit(16384) > 2 * small.time_limit(4096) > 2 * LEAST_LIMIT
+    assert small.time_limit(2) == MIN_LIMIT
+    assert small.time_limit(16384) > 2 * small.time_limit(4096) > 2 * MIN_LIMIT
     many = Measurement(("bcast", "reduce"), {"sizes": "8:64K", "sync": "a,b(c=1,2),c", "algorithm": "reduce=1,2"})
     assert many.time_limit(4096) > 10 * small.time_limit(4096)
-    assert Measurement(("bcast",), {"repetitions": "1"}).time_limit(16384) > LEAST_LIMIT
+    assert Measurement(("bcast",), {"repetitions": "1"}).time_limit(16384) > MIN_LIMIT
     plan = Plan("e", many, (Library("mpi", "bench"),), (4096,))
     key = LaunchKey("mpi", 4096, "default", 1)
     assert plan.time_limit(key) == many.time_limit(4096)
@@ -178,6 +178,6 @@ def test_timeouts_follow_what_simulating_takes() -> None:
     few = {"sizes": "8", "repetitions": "50"}
     calls = Plan("e", Measurement(("iallreduce",), few), (Library("smpi", "bench", simulate="fat-tree"),), (32, 128))
     assert calls.time_limit(LaunchKey("smpi", 128, "default", 1)) > 50 * 11 * 2
-    assert calls.time_limit(LaunchKey("smpi", 32, "default", 1)) == LEAST_LIMIT
-    assert Measurement(("allreduce",), few).time_limit(128, "cluster(nodes=128)") == LEAST_LIMIT
+    assert calls.time_limit(LaunchKey("smpi", 32, "default", 1)) == MIN_LIMIT
+    assert Measurement(("allreduce",), few).time_limit(128, "cluster(nodes=128)") == MIN_LIMIT
     assert Measurement(("allreduce",), few).time_limit(16384, "cluster(nodes=16384)") > 50 * 13

@@ -17,7 +17,7 @@ from downbeat.trace.arrivals import Arrivals, arrivals_of, find_arrivals
 from downbeat.trace.balance import PARTS, KindTimes, LeastInMessages, RankTimes, least_in_messages
 from downbeat.trace.findings import waiting_verdict, way_before
 from downbeat.trace.records import short_ticks
-from downbeat.views.trace import MOST_BARS, arrivals_view, bar_lines, late_blocks
+from downbeat.views.trace import MAX_BARS, arrivals_view, bar_lines, late_blocks
 from test_arrivals import RUN, US, call, recording_of, records_of
 
 WORK, OPERATION = 50.0, 3.0  # us
@@ -165,7 +165,7 @@ def test_bars_are_as_long_as_times_and_fit() -> None:
     table.loc[7, ["computing", "waiting"]] = [1.0, 0.0]
     lines = bar_lines(RankTimes.of_frame(table), False, [7])
     assert max(map(len, lines)) <= WIDTH
-    bars = lines[1 : 1 + MOST_BARS]
+    bars = lines[1 : 1 + MAX_BARS]
     assert sum(line.count(".") == 2 * line.count("#") for line in bars) == 0
     assert sum(line.count("#") == 0 for line in bars) == 1
     assert all(abs(line.count(".") - line.count("#")) <= 1 for line in bars if "#" in line)

@@ -35,7 +35,7 @@ def page_of(experiment: Experiment) -> View:
     """Returns the facts of a page, without its pictures."""
     compared = contrast_of(experiment)
     answer = answer_of(experiment, compared, compared if compared.factor == STARTS else starts_of(experiment))
-    return View("page", tuple(map(Line, (*answer.news, *(fact for _, fact in answer.findings)))))
+    return View("page", tuple(map(Line, (*answer.headlines, *(fact for _, fact in answer.findings)))))
 
 
 @pytest.mark.parametrize("seed", range(EXPERIMENTS))

@@ -32,7 +32,7 @@ from downbeat.output.blocks import (
 from downbeat.output.facts import Fact
 from downbeat.output.fields import Field, declared_fields, digits, span
 from downbeat.output.markdown import markdown_lines, notebook_html
-from downbeat.output.page import MOST_ROWS, csv_html, render_page, shown_columns, table_html, write_page
+from downbeat.output.page import MAX_ROWS, csv_html, render_page, shown_columns, table_html, write_page
 from downbeat.output.records import plain, table_rows, view_record
 from downbeat.output.terminal import WIDTH, block_lines, view_lines
 from downbeat.output.words import long, short
@@ -163,8 +163,8 @@ def test_tables_are_for_people_and_csv_is_exact() -> None:
     assert content
     read = pd.read_csv(io.BytesIO(base64.b64decode(content[1])))
     pd.testing.assert_frame_equal(read, frame, check_exact=True, check_dtype=False)
-    cut = table_html(Table("", pd.DataFrame({"a": range(MOST_ROWS + 3)})), "")
-    assert cut.count("<td") == MOST_ROWS
+    cut = table_html(Table("", pd.DataFrame({"a": range(MAX_ROWS + 3)})), "")
+    assert cut.count("<td") == MAX_ROWS
 
 
 def test_equal_columns_become_a_note_and_ends_an_interval() -> None:

@@ -12,7 +12,7 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
-from downbeat.comparison.summaries import MOST_OPERATIONS, described_cells, described_operations
+from downbeat.comparison.summaries import MAX_OPERATIONS, described_cells, described_operations
 from downbeat.data import exit_patterns
 from downbeat.data.cells import Factors
 from downbeat.data.exit_patterns import exit_pattern
@@ -31,7 +31,7 @@ from downbeat.report.latency import (
 from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
 from downbeat.report.panel import Dots, Heat, Line, Panel, Timeline, box_of
 from downbeat.report.pictures import OF_EXPERIMENTS
-from downbeat.report.style import MOST_PANELS, positions
+from downbeat.report.style import MAX_PANELS, positions
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.text import bytes_text
 from hypothesis import given
@@ -450,9 +450,9 @@ def test_an_overlap_of_minus_thousands_does_not_hide_the_others(tmp_path: Path) 
 
 
 def test_many_operations_and_panels_do_not_make_a_page_of_megabytes(tmp_path: Path) -> None:
-    operations = [f"operation_{number}" for number in range(MOST_PANELS + 1)]
+    operations = [f"operation_{number}" for number in range(MAX_PANELS + 1)]
     experiment = write_experiment(tmp_path, [barrier_cells(1, operations=operations)])
     _, ratios = draw_contrast(experiment)
-    assert len(ratios.panels) == MOST_PANELS and ratios.numbers["cell"].nunique() == MOST_PANELS + 1
+    assert len(ratios.panels) == MAX_PANELS and ratios.numbers["cell"].nunique() == MAX_PANELS + 1
     assert ratios.caption.endswith("The first 12 of 13 panels are drawn; the numbers are of all.")
-    assert len(draw_timelines(experiment)) == MOST_OPERATIONS
+    assert len(draw_timelines(experiment)) == MAX_OPERATIONS

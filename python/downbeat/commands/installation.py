@@ -41,7 +41,7 @@ def print_versions() -> None:
             answer = done.stdout.strip() if done.returncode == 0 else ""
         except (OSError, subprocess.TimeoutExpired):
             answer = ""
-        print(answer or "does not start without its launcher here")
+        print(answer or "cannot start here without its launcher")
 
 
 def config(
@@ -52,10 +52,10 @@ def config(
     cflags: Annotated[bool, typer.Option("--cflags", help="Print the options for compiling.")] = False,
     libs: Annotated[bool, typer.Option("--libs", help="Print the options for linking.")] = False,
 ) -> None:
-    """Print compiler options for programs that call libdownbeat, as pkg-config does, where that is not installed.
+    """Print compiler options for programs that call libdownbeat, like pkg-config, for systems without pkg-config.
 
-    Without options: version, prefix, both, and PKG_CONFIG_PATH. The library is the checkout's, that of 'downbeat
-    build', or the wheel's, for the MPI library of the compiler wrapper.
+    Without options: version, prefix, both, and PKG_CONFIG_PATH. Uses the library in the
+    checkout, else the one from 'downbeat build', else the one in the wheel, for the MPI library of the wrapper.
 
     Exit status: 0 printed; 2 bad arguments, or no library was found.
     """
@@ -68,8 +68,10 @@ def config(
     if file is None:
         raise UsageError(f"found no libdownbeat for {kind}; run {how_to_build(kind)}")
     values = values_of(file)
-    flags = [*flags_of(file, "Cflags") * cflags, *flags_of(file, "Libs") * libs]
-    if flags and not fits_flags(file):
+    flags = flags_of(file, "Cflags") if cflags else []
+    flags += flags_of(file, "Libs") if libs else []
+    needs_no_escape = PLAIN_PATH.fullmatch(str(file.parent))
+    if flags and not needs_no_escape:
         raise UsageError(
             f"'{file.parent}' has characters that flags within $(...) cannot have; paste {shlex.join(flags)}, or build "
             "into another $XDG_CACHE_HOME"
@@ -82,45 +84,39 @@ def config(
         ("prefix", values["prefix"]),
         ("--cflags", shlex.join(flags_of(file, "Cflags"))),
         ("--libs", shlex.join(flags_of(file, "Libs"))),
-        *([("PKG_CONFIG_PATH", str(file.parent))] if fits_flags(file) else []),
+        *([("PKG_CONFIG_PATH", str(file.parent))] if needs_no_escape else []),
     ):
         print(f"{title:15}  {value}")
 
 
-# Characters that pkg-config does not escape: a shell would keep the backslashes of $(pkg-config ...). A comma separates
-# words of -Wl, a colon the directories of PKG_CONFIG_PATH.
+# Paths with other characters break in $(pkg-config ...), because the shell keeps the backslashes of pkg-config. A comma
+# separates words of -Wl, a colon directories of PKG_CONFIG_PATH.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+=@~-]+")
 
 
-def fits_flags(file: Path) -> bool:
-    """Whether the flags of a pkg-config file work within $(...) of a shell."""
-    return PLAIN_PATH.fullmatch(str(file.parent)) is not None
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+RPATH = "-Wl,-rpath,"
 
 
 def flags_of(file: Path, name: str) -> list[str]:
     """The words of a field of a pkg-config file, with variables expanded."""
     values = values_of(file)
     raw = re.search(rf"^{name} *: *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE)
-    words = [re.sub(r"\$\{(\w+)\}", lambda match: values[match[1]], word) for word in (raw[1] if raw else "").split()]
-    return [
-        flag
-        for word in words
-        for flag in (
-            ["-Xlinker", "-rpath", "-Xlinker", word.removeprefix(RPATH)]
-            if word.startswith(RPATH) and not fits_flags(file)
-            else [word]
-        )
-    ]
-
-
-RPATH = "-Wl,-rpath,"
+    flags: list[str] = []
+    for word in (raw[1] if raw else "").split():
+        flag = VARIABLE.sub(lambda match: values[match[1]], word)
+        if flag.startswith(RPATH) and not PLAIN_PATH.fullmatch(str(file.parent)):
+            flags += ["-Xlinker", "-rpath", "-Xlinker", flag.removeprefix(RPATH)]  # -Wl would split at a comma
+        else:
+            flags.append(flag)
+    return flags
 
 
 def values_of(file: Path) -> dict[str, str]:
     """The variables and fields of a pkg-config file."""
     values = {"pcfiledir": str(file.parent)}
     for name, value in re.findall(r"^([\w.]+) *[=:] *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE):
-        values[name] = re.sub(r"\$\{(\w+)\}", lambda match: values[match[1]], value)
+        values[name] = VARIABLE.sub(lambda match: values[match[1]], value)
         if name == "prefix":
             values[name] = os.path.normpath(values[name])
     return values
@@ -135,7 +131,7 @@ def build(
         int | None, typer.Option("-j", "--jobs", min=1, metavar="N", help="Compiler processes at a time [one per CPU].")
     ] = None,
     bench: Annotated[bool, typer.Option(help="Build downbeat-bench, not the libraries alone.")] = True,
-    again: Annotated[bool, typer.Option("--again", help="Build although it is there.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Build again even if it is already built.")] = False,
 ) -> None:
     """Build libdownbeat, libdownbeat-preload and downbeat-bench for an MPI library, into the user's cache.
 
@@ -153,17 +149,17 @@ def build(
             f"no program finds a library in '{cache_directory()}': the path has a colon or a line break; set "
             "XDG_CACHE_HOME to another directory"
         )
-    made, new = build_programs(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
-    print(f"{'built' if new else 'already built'}: {made.prefix}")
+    finished, is_new = build_programs(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
+    print(f"{'built' if is_new else 'already built'}: {finished.prefix}")
     if bench:
-        program = shlex.quote(str(made.prefix / "bin/downbeat-bench"))
-        name = f" --mpi {made.mpi}" if made.mpi else f" --bench {program}"
+        program = shlex.quote(str(finished.prefix / "bin/downbeat-bench"))
+        name = f" --mpi {finished.mpi}" if finished.mpi else f" --bench {program}"
         print(f"next: downbeat run allreduce{name} --ranks 2 -o results")
-    print(f"in your own programs: {how_to_compile(made.prefix / 'lib/pkgconfig/downbeat.pc', mpi)}")
+    print(f"in your own programs: {how_to_compile(finished.prefix / 'lib/pkgconfig/downbeat.pc', mpi)}")
 
 
 def how_to_compile(file: Path, wrapper: str) -> str:
-    """A shell command that sets PKG_CONFIG_PATH for a pkg-config file, or compiles a program if that cannot work."""
-    if fits_flags(file):
+    """A shell command that sets PKG_CONFIG_PATH, or compiles a program if its path cannot be in that variable."""
+    if PLAIN_PATH.fullmatch(str(file.parent)):
         return f"export PKG_CONFIG_PATH={file.parent}"
     return shlex.join([wrapper, "program.c", *flags_of(file, "Cflags"), *flags_of(file, "Libs")])

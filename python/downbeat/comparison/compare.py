@@ -1,6 +1,7 @@
-"""Compares the cells of two experiments, or of two values of a factor in one.
+"""Compares the cells of two experiments (A and B), or of two values of a factor in one experiment.
 
-Four values, each made once of the one before: sides, matched launches, verdicts, notes.
+Four steps: `sides.py` selects the cells of A and B, `matching.py` matches their launches, `judging.py` gives verdicts,
+and `notes.py` adds notes.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from downbeat.output.fields import COMMON_START
 from downbeat.run.tool_results import ToolExperiment
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, check_rule
 
-PERCENTILE = re.compile(r"p\d+(\.\d+)?")  # that results of other tools have
+PERCENTILE = re.compile(r"p\d+(\.\d+)?")  # a statistic of results of other tools
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The numbers that are compared, and the rule; as arguments of `compare`, where empty ones are chosen by the sides.
+    """The numbers to compare and the rule of verdicts: arguments of `compare`.
+
+    An empty metric or statistic stands for the default of the sides (`chosen_number`).
 
     Raises:
         UsageError: one of them is not valid.
@@ -64,7 +67,7 @@ def comparison_of(
     where: tuple[Mapping[str, object], Mapping[str, object]] = ({}, {}),
     rule: Rule | None = None,
 ) -> Compared:
-    """`compare` for this house; `where` are the conditions of A and of B."""
+    """`compare` for callers inside of Downbeat; `where` has the conditions of A and of B."""
     rule = rule or Rule()
     compared_sides = [a] if b is None else [a, b]
     (metric, statistic), lines = chosen_number(compared_sides, rule.metric, rule.statistic)
@@ -79,7 +82,7 @@ def comparison_of(
     by_family = [judge_matches([matches[i] for i in family], rule.margin, rule.confidence) for family in families]
     judged = in_order(families, by_family)
     verdicts = Verdicts.joined(map(verdicts_of, by_family))[np.argsort(np.concatenate(families))]
-    every = [side for side in (*compared_sides, *(history or ())) if isinstance(side, ToolExperiment)]
+    tool_sides = [side for side in (*compared_sides, *(history or ())) if isinstance(side, ToolExperiment)]
     return Compared(
         verdicts.of_rates() if is_rate(metric) else verdicts,
         tuple(sides.key),
@@ -97,14 +100,14 @@ def comparison_of(
         history=list(sides.history),
         history_is_a=sides.history_is_a,
         notes=[*lines, *remarks_on(sides, matcher.notes(), judged)],
-        damages=counted_over_files(damage for side in every for damage in side.results.damages),
+        damages=counted_over_files(damage for side in tool_sides for damage in side.results.damages),
     )
 
 
 def families_of(matches: Sequence[Match]) -> list[list[int]]:
-    """The families of tests, as indices: matches from a common start, which answer, and the others.
+    """Divides matches into families of tests, as indices: matches from a common start, then all other matches.
 
-    One family where the start is compared, or where no match or all are from a common start.
+    Returns one family if only one of these has matches, e.g. if starts are compared.
     """
     common = [match.factors.get(SYNCHRONIZER) == COMMON_START and not match.obstacle for match in matches]
     families = [[i for i, is_common in enumerate(common) if is_common == selected] for selected in (True, False)]
@@ -112,6 +115,6 @@ def families_of(matches: Sequence[Match]) -> list[list[int]]:
 
 
 def in_order(families: Sequence[Sequence[int]], judged: Sequence[Sequence[Judged]]) -> list[Judged]:
-    """What was judged by family, in the order of the matches."""
+    """Restores the order of the matches from their verdicts by family."""
     pairs = zip(itertools.chain(*families), itertools.chain(*judged), strict=True)
     return [cell for _, cell in sorted(pairs, key=lambda pair: pair[0])]

@@ -1,4 +1,8 @@
-"""The result of a comparison: a table of verdicts, and what they are about."""
+"""The result of a comparison: a table of verdicts on cells, with the two sides, the rule and the notes.
+
+A is the reference, B is judged: "slower" means that B is. A session is one experiment of a history; with a history, the
+deviation between sessions widens the intervals.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,15 @@ from downbeat.tables import Flags, Floats, Texts, column
 from downbeat.text import Units
 
 UNMATCHED = "unmatched"
-# Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
+# Verdicts if starts are compared: the operation is the same, only its measured time differs.
 READINGS = {"faster": "reads lower", "slower": "reads higher"}
-FACTORS_ALWAYS = {"operation", "size"}
-LONGEST_NAME = 14  # of a value that heads a column: 80 columns hold two
+FACTORS_ALWAYS = {"operation", "size"}  # have a column even if they do not vary
+MAX_HEAD_CHARACTERS = 14  # of a value that heads a column; two fit in 80 columns
 NUMBERS = ("launches", "sessions")  # units of whole numbers
 
 
 class Verdicts(Factors):
-    """A row per cell of A or of B. Numbers are NaN where nothing was judged."""
+    """A row per cell of A or of B. Numbers of cells that were not compared are NaN."""
 
     a: Floats = column("typical launch of A; with a history the mean", "s")
     b: Floats = column("typical launch of B; with a history the mean", "s")
@@ -45,67 +49,67 @@ class Verdicts(Factors):
     ratio_low: Floats = column("lower end of its interval")
     ratio_high: Floats = column("upper end of its interval")
     p_value: Floats = column("p-value of the *t* test")
-    adjusted_p_value: Floats = column("the same after Holm's correction")
-    rank_p_value: Floats = column("p-value of the rank test that guards")
-    clock_uncertainty: Floats = column("change of b - a by errors or steps of the clocks; the interval has it", "s")
+    adjusted_p_value: Floats = column("p-value of the *t* test after Holm's correction")
+    rank_p_value: Floats = column("p-value of the rank test that confirms the t test")
+    clock_uncertainty: Floats = column("change of b - a by errors or steps of clocks; the interval has it", "s")
     detectable_ratio: Floats = column("ratio that these launches find with a probability of 0.9")
     launches_needed: Floats = column("launches that find 5 % with a probability of 0.9", "launches")
-    launches_alike: Floats = column("launches that show two equal sides to be equivalent, likewise", "launches")
+    launches_alike: Floats = column("launches that find equal sides equivalent with this probability", "launches")
     sessions: Floats = column(
         "sessions of the history that have the cell and count: of the last 60 those since the last shift", "sessions"
     )
-    session_deviation: Floats = column("their deviation, of logarithms, without the share that launches explain")
+    session_deviation: Floats = column("deviation of logarithms between sessions, without that of launches")
     slow_a: Floats = column("launches of A of 1.3 times the typical one or more", "launches")
     slow_b: Floats = column("launches of B of 1.3 times the typical one or more", "launches")
     slow_p_value: Floats = column("p-value of the exact test that they are as frequent on either side")
     unseen: Floats = column("share of launches that may be slow although none was, with 95 % confidence")
-    verdict: Texts = column("faster, slower, equivalent, undecided or unmatched, of B")
+    verdict: Texts = column("B is faster, slower, equivalent, undecided or unmatched")
     reason: Texts = column("reason of the verdict")
 
     def of_rates(self) -> Verdicts:
-        """Verdicts on rates, from those on their inverses: the time of a byte or a message."""
+        """Converts verdicts on times of a byte or message to verdicts on rates, their inverses."""
         inverse = {name: 1 / getattr(self, name) for name in ("a", "b", "ratio")}
         return self.replaced(ratio_low=1 / self.ratio_high, ratio_high=1 / self.ratio_low, **inverse)
 
 
-# How an operation was started.
+# Factors that describe the start of an operation.
 SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
 
 
 def start_of(where: Mapping[str, object]) -> str:
-    """The start that conditions select, as `Factors.started_by` has it."""
+    """The name of the start that conditions select, as in `Factors.started_by`."""
     values = [where.get(name, usual) for name, usual in zip(SYNCHRONIZATION, ("", USUAL, PER_CALL), strict=True)]
     return str(start_names(*([str(value)] for value in values))[0])
 
 
-UNITS = Units(FACTOR_UNITS | {each.name: each.unit for each in Verdicts.columns() if each.unit == "s"})
+UNITS = Units(FACTOR_UNITS | {field.name: field.unit for field in Verdicts.columns() if field.unit == "s"})
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Verdicts with what they are about.
+    """Verdicts with the sides, the rule and the notes of their comparison.
 
     Attributes:
         verdicts: a row per cell.
-        factors: on which cells are matched; of others the column says nothing.
+        factors: the factors on which cells are matched; columns of other factors have no meaning.
         metric: one of `METRICS`.
-        statistic: over the samples of a launch.
-        margin: a ratio within 1 / (1 + margin) and 1 + margin is as good as 1.
-        confidence: of the intervals.
-        paired: launches are compared in pairs.
-        where_a: the values of A of the factors that are compared.
-        where_b: likewise of B.
-        name_a: of A.
-        name_b: of B.
-        tests: cells that Holm's correction counts.
-        span: from the start of the first launch to that of the last, of the side where it is shorter, s; NaN: unknown.
-        shares: launches of A and B in each state of the machine, where they are not the same launches.
-        overall: B / A over all launches, where the machine was in several states.
-        assumes: what the verdicts rest on beyond the launches; empty for pairs.
-        history: names of its experiments.
-        history_is_a: there is no other A.
-        notes: lines: exclusions, differences between the contexts of the launches.
-        damages: of files of other tools.
+        statistic: over the samples of a launch, e.g. median.
+        margin: a ratio from 1 / (1 + margin) to 1 + margin counts as equivalent.
+        confidence: confidence level of the intervals.
+        paired: True if launches of the same number are compared in pairs.
+        where_a: compared factor -> value of A.
+        where_b: compared factor -> value of B.
+        name_a: name of A.
+        name_b: name of B.
+        tests: number of cells that Holm's correction counts.
+        span: time from the start of the first to that of the last launch, of the shorter side, s; NaN: unknown.
+        shares: launches of A and B in each state of the machine (`shares_of_states`).
+        overall: B / A over all launches if the machine was in several states, else None.
+        assumes: the assumption about the machine on which the verdicts depend; empty for pairs.
+        history: names of the sessions.
+        history_is_a: True if B is compared with the history only.
+        notes: lines on excluded launches and on differences between the contexts of the launches.
+        damages: damaged records in files of other tools.
     """
 
     verdicts: Verdicts
@@ -131,10 +135,10 @@ class Compared:
 
     @classmethod
     def of(cls, frame: pd.DataFrame | Compared) -> Compared:
-        """The result that a user has as a frame."""
+        """Converts the frame that `compare` returned to a user back to a result."""
         if isinstance(frame, Compared):
             return frame
-        names = {each.name for each in dataclasses.fields(cls)} & set(frame.attrs)
+        names = {field.name for field in dataclasses.fields(cls)} & set(frame.attrs)
         factors = tuple(name for name in FACTORS if name in frame)
         rows = [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
         return cls(Verdicts.of_rows(rows), factors, **{name: frame.attrs[name] for name in names})
@@ -146,32 +150,33 @@ class Compared:
         return dataclasses.replace(self, verdicts=self.verdicts[rows])
 
     def frame(self) -> pd.DataFrame:
-        """The verdicts for users, and for a local grouping; the rest is in its attributes."""
+        """The verdicts as a frame for users; `frame.attrs` has all other fields."""
         left_out = set(FACTORS) - set(self.factors)
         columns: dict[str, Any] = {}
-        for each in Verdicts.columns():
-            values = getattr(self.verdicts, each.name)
-            if each.name not in left_out:
-                columns[each.name] = (
-                    values.astype(int) if each.unit in NUMBERS and np.isfinite(values).all() else values
-                )
+        for field in Verdicts.columns():
+            values = getattr(self.verdicts, field.name)
+            if field.name not in left_out:
+                is_whole = field.unit in NUMBERS and np.isfinite(values).all()
+                columns[field.name] = values.astype(int) if is_whole else values
         frame = pd.DataFrame({name: columns[name] for name in (*self.factors, *columns)})
         unit = KINDS[self.metric].unit if self.metric in KINDS else "s"
         frame.attrs.update(self.about(), units=Units(UNITS | {"a": unit, "b": unit}))
         return frame
 
     def about(self) -> dict[str, Any]:
-        """All but the table, by name."""
-        names = [each.name for each in dataclasses.fields(self) if each.name not in ("verdicts", "factors", "damages")]
+        """Field -> value, without the table, its factors and damages."""
+        names = [
+            field.name for field in dataclasses.fields(self) if field.name not in ("verdicts", "factors", "damages")
+        ]
         return {name: getattr(self, name) for name in names}
 
     @property
     def answers(self) -> Flags:
-        """The rows that answer: one family of tests, the same in every output.
+        """Marks the rows that answer the comparison: one family of tests, the same in every output.
 
         These rows are matched, without late ranks, from a common start (else from the first start that has rows),
-        and of one state (`in_main_state`). A condition that no row meets is dropped, so experiments of late ranks
-        answer, too.
+        and in the main state (`in_main_state`). A condition that no row meets is dropped, e.g. if all rows have late
+        ranks.
         """
         rows = self.verdicts
         kept = rows.verdict != UNMATCHED
@@ -181,7 +186,7 @@ class Compared:
             first = next((start for start in (COMMON_START, *starts[kept]) if (starts[kept] == start).any()), "")
             conditions.append(starts == first)
         if self.readings:
-            conditions.append(rows.ranks != 1)  # a single rank has nobody to be synchronized with
+            conditions.append(rows.ranks != 1)  # a single rank does not synchronize
         for condition in conditions:
             kept = kept & condition if (kept & condition).any() else kept
         kept[kept] = in_main_state(rows[kept], self.fewest[kept])
@@ -189,16 +194,15 @@ class Compared:
 
     @property
     def answer(self) -> Compared:
-        """The rows that answer."""
+        """The rows that answer the comparison (`answers`)."""
         return self[self.answers]
 
     @property
     def question(self) -> Compared:
-        """The rows that an exit status is about: those from a common start, where there are any, else all.
+        """The rows that decide the exit status: rows from a common start if there are any, else all rows.
 
-        Rows of a state with too few launches for a verdict are left out beside those of the main state.
-        They are one family of Holm's procedure, which bounds the chance of any false verdict among them; with the other
-        family beside them it would be twice as large.
+        Leaves out rows of states other than the main one if they have too few launches for a verdict. The rows are one
+        family of Holm's procedure, which bounds the probability of any false verdict; two families would double it.
         """
         common = (
             self.verdicts.synchronizer == COMMON_START if SYNCHRONIZER in self.factors else np.zeros(len(self), bool)
@@ -208,15 +212,15 @@ class Compared:
 
     @property
     def readings(self) -> bool:
-        """Whether starts are compared."""
+        """True if A and B differ only in their start."""
         return SYNCHRONIZER in self.where_a and set(self.where_a) <= set(SYNCHRONIZATION)
 
     @property
     def heads(self) -> tuple[str, str]:
-        """The heads of the columns of A and B: the values that are compared, if they are short; else A and B."""
+        """The headings of the columns of A and B: the compared values if they are short, else "A" and "B"."""
         if len(self.where_a) == 1:
             (a,), (b,) = (map(synchronizer_name, where.values()) for where in (self.where_a, self.where_b))
-            if max(len(a), len(b)) <= LONGEST_NAME:
+            if max(len(a), len(b)) <= MAX_HEAD_CHARACTERS:
                 return a, b
         return "A", "B"
 
@@ -232,16 +236,16 @@ class Compared:
 
     @property
     def shown_factors(self) -> list[str]:
-        """The factors that need a column."""
+        """The factors that have a column in tables: operation, size, and factors that vary."""
         varying = [name for name in self.factors if len(set(getattr(self.verdicts, name))) > 1]
         return [name for name in self.factors if name in {*FACTORS_ALWAYS, *varying} and name not in IMPLIED]
 
     @property
     def fewest(self) -> Floats:
-        """Launches of the smaller side of each cell; with a history for A, of B."""
+        """The launches of each cell of the side with fewer launches; if the history is A, those of B."""
         verdicts = self.verdicts
         return verdicts.launches_b if self.history_is_a else np.fmin(verdicts.launches_a, verdicts.launches_b)
 
     def word(self, verdict: str) -> str:
-        """A verdict on a cell in words."""
+        """The verdict as it is printed: if starts are compared, "reads lower" instead of "faster"."""
         return READINGS.get(verdict, verdict) if self.readings else verdict

@@ -1,4 +1,8 @@
-"""Words that say which cells to compare: arguments of `downbeat compare`, conditions, directories of a history."""
+"""Reads the arguments of `downbeat compare`: experiments A and B, conditions on cells, and the history.
+
+A condition is `factor=value`, e.g. `synchronizer=harmonize`; it selects the cells of one side. A history is a set of
+earlier experiments (sessions) of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +30,22 @@ F = TypeVar("F", bound=Factors)
 
 @dataclass(frozen=True)
 class Arguments:
-    """The comparison that was asked for, as arguments of `compare`."""
+    """The arguments of `comparison_of`."""
 
     a: Experiment
     b: Experiment | None
     history: list[Experiment] | None
     where: tuple[Mapping[str, object], Mapping[str, object]]
-    notes: tuple[str, ...] = ()  # on what the history leaves out
+    notes: tuple[str, ...] = ()  # on experiments that the history leaves out
 
 
 def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Arguments:
-    """Reads words: those with `=` that name no file are conditions, the others experiments.
+    """Reads words: a word with `=` that is not a file is a condition, any other word is an experiment.
 
     If mpi_barrier and harmonize of one experiment are compared, harmonize is A, in either order.
 
     Raises:
-        UsageError: they make no comparison, or one of them is not valid.
+        UsageError: the words make no comparison, or a word is not valid.
     """
     conditions = [word for word in what if "=" in word and not Path(word).exists()]
     words = [word for word in what if word not in conditions]
@@ -84,10 +88,10 @@ VERSUS = "vs"  # between the files of A and of B
 
 
 def sides_of_paths(words: Sequence[str]) -> list[list[str]]:
-    """The paths of each side. Many results of other tools are two sides if they are of two directories.
+    """Divides paths into sides. Results of other tools make two sides if they are in two directories.
 
     Raises:
-        UsageError: which paths are A and which are B is not clear.
+        UsageError: the paths do not make clear which are A and which are B.
     """
     if VERSUS in words:
         at = words.index(VERSUS)
@@ -110,7 +114,10 @@ def sides_of_paths(words: Sequence[str]) -> list[list[str]]:
 
 
 def with_history(words: Sequence[str], history: Sequence[Path]) -> tuple[list[str], list[Path]]:
-    """Results of other tools in the directory of those after --history belong to these: shells expand nights/*.log."""
+    """Moves results of other tools from the words to the history if they are in its directory.
+
+    A shell expands `--history nights/*.log` so that all but the first file become words.
+    """
     directories = {path.resolve().parent for path in history if path.is_file() and not is_ours(path)}
     inside = [word for word in words if Path(word).is_file() and Path(word).resolve().parent in directories]
     if not inside or (len(inside) == len(words) and len(words) <= 2):
@@ -124,12 +131,12 @@ def with_history(words: Sequence[str], history: Sequence[Path]) -> tuple[list[st
 
 
 def with_known_ranks(experiments: Sequence[Experiment]) -> list[Experiment]:
-    """Experiments in which a side that does not say its number of ranks, as OSU, has the number of the other."""
-    numbers = [sorted({launch.ranks for launch in each.launches if launch.ranks}) for each in experiments]
-    known = [each[0] for each in numbers if len(each) == 1]
+    """Gives results without a number of ranks, such as those of OSU, the number of the other side."""
+    numbers = [sorted({launch.ranks for launch in side.launches if launch.ranks}) for side in experiments]
+    known = [ranks[0] for ranks in numbers if len(ranks) == 1]
     return [
-        each.with_ranks(known[0]) if isinstance(each, ToolExperiment) and not number and len(known) == 1 else each
-        for each, number in zip(experiments, numbers, strict=True)
+        side.with_ranks(known[0]) if isinstance(side, ToolExperiment) and not ranks and len(known) == 1 else side
+        for side, ranks in zip(experiments, numbers, strict=True)
     ]
 
 
@@ -137,18 +144,18 @@ def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
     """The conditions by which the two variants of an experiment are compared, in the order of its plan.
 
     Raises:
-        UsageError: it has another number of variants.
+        UsageError: the experiment does not have two variants.
     """
     names = [variant.name for variant in experiment.plan.variants] if experiment.plan else []
     if len(names) != 2:
-        there = f"it has the variants {', '.join(names)}" if len(names) > 2 else "it has no variants"
+        variants = f"it has the variants {', '.join(names)}" if len(names) > 2 else "it has no variants"
         starts = list(dict.fromkeys(experiment.cell_table.synchronizer.tolist()))
-        if len(names) < 2 and len(starts) == 2:  # nothing else can be meant
+        if len(names) < 2 and len(starts) == 2:  # suggest this comparison
             starts.sort(key=lambda start: start != COMMON_START)
             words = ["downbeat", "compare", str(experiment.path), *(f"{SYNCHRONIZER}={start}" for start in starts)]
             raise UsageError(f"'{experiment.path}' has one variant and two synchronizers: {shlex.join(words)}")
         raise UsageError(
-            f"'{experiment.path}' alone: {there}; give A B, A factor=value factor=value, or A alone if it has two "
+            f"'{experiment.path}' alone: {variants}; give A B, A factor=value factor=value, or A alone if it has two "
             "variants"
         )
     return [{"variant": name} for name in names]
@@ -158,10 +165,10 @@ UNIT_SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms
 
 
 def parse_conditions(text: str) -> dict[str, str]:
-    """Parses `factor=value,factor=value`; commas and signs within parentheses belong to a value.
+    """Parses `factor=value,factor=value`; a comma or `=` within parentheses belongs to a value.
 
     Raises:
-        UsageError: it is not a condition, or a factor is unknown or given twice.
+        UsageError: the text is not a condition, or a factor is unknown or occurs twice.
     """
     conditions: dict[str, str] = {}
     for condition in split_list(text):
@@ -183,14 +190,14 @@ def check_factor(name: str) -> None:
 
 
 def select(cells: F, conditions: Mapping[str, object]) -> F:
-    """The rows that meet all conditions.
+    """Selects the rows that meet all conditions.
 
     Args:
         cells: a table of cells.
-        conditions: factor -> value; text for a number may have a suffix: bytes K, M or G, times ns, us, ms or s.
+        conditions: factor -> value. A number as text may have a suffix: K, M or G for bytes; ns, us, ms or s for times.
 
     Raises:
-        UsageError: a factor is unknown, or no row has the value, or all of them together.
+        UsageError: a factor is unknown, or no row meets a condition or all conditions.
     """
     kept = np.ones(len(cells), dtype=bool)
     for name, value in conditions.items():
@@ -212,7 +219,7 @@ def select(cells: F, conditions: Mapping[str, object]) -> F:
 
 
 def factor_number(name: str, value: object) -> float:
-    """The number that a condition gives a factor.
+    """Converts the value of a condition to a number.
 
     Raises:
         UsageError: the value is not a number with a known unit.
@@ -226,36 +233,36 @@ def factor_number(name: str, value: object) -> float:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 
 
-MOST_NAMES = 5  # of experiments that are left out for one reason
+MAX_NAMES = 5  # experiments that a line names per reason
 BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked slower ({places.SLOWER})"
 FOREIGN = "without results that Downbeat reads"
 
 
 def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple[list[Experiment], tuple[str, ...]]:
-    """Opens experiments, and all experiments in directories of experiments, by name; a line counts those left out.
+    """Opens the sessions of a history: experiments, and in order of name the experiments of directories.
 
-    Left out are experiments that are running, have no complete launch, or are marked as slower, and the compared
-    experiments if their directory is given.
+    Leaves out experiments that are running, have no complete launch, or are marked as slower; a line counts these. Also
+    leaves out the compared experiments if they are in such a directory.
 
     Raises:
-        UsageError: a path is neither an experiment nor a directory of them, or is compared itself, or is unreadable.
+        UsageError: a path is not an experiment or a directory of experiments, or is compared itself, or unreadable.
     """
-    taken = {
+    compared_paths = {
         Path(path).resolve()
         for experiment in compared
         for path in (experiment.sources if isinstance(experiment, ToolExperiment) else [experiment.path])
     }
-    seen = set(taken)
+    seen = set(compared_paths)
     opened: list[Experiment] = []
     left_out: dict[str, list[str]] = {}
     for path in paths:
-        if path.resolve() in taken:
+        if path.resolve() in compared_paths:
             raise UsageError(f"--history: '{path}' is compared itself; a history consists of other experiments")
         if path.is_dir() and not is_experiment(path):
             entries = sorted(path.iterdir())
             inside = [entry for entry in entries if is_experiment(entry)]
             inside = inside or [entry for entry in entries if is_of_tool(entry)]
-            if not inside and any(path.iterdir()):
+            if not inside and entries:
                 raise UsageError(f"--history: '{path}' is neither an experiment nor a directory of experiments")
         else:
             inside = [path]
@@ -264,17 +271,18 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
                 continue
             seen.add(entry.resolve())
             try:
-                without = entry.is_file() and not is_ours(entry) and not is_of_tool(entry)
-                if reason := (
-                    MARKED if places.is_marked(entry) else BUSY if in_use(entry) else FOREIGN if without else ""
-                ):
-                    left_out.setdefault(reason, []).append(entry.name)
+                if places.is_marked(entry):
+                    left_out.setdefault(MARKED, []).append(entry.name)
+                elif in_use(entry):
+                    left_out.setdefault(BUSY, []).append(entry.name)
+                elif entry.is_file() and not is_ours(entry) and not is_of_tool(entry):
+                    left_out.setdefault(FOREIGN, []).append(entry.name)
                 else:
                     opened.append(open_results([entry]))
             except NoLaunchError:
                 left_out.setdefault(EMPTY, []).append(entry.name)
     reasons = [
-        f"{len(names)} {reason}: {', '.join(names[:MOST_NAMES])}{', ...' if len(names) > MOST_NAMES else ''}"
+        f"{len(names)} {reason}: {', '.join(names[:MAX_NAMES])}{', ...' if len(names) > MAX_NAMES else ''}"
         for reason, names in left_out.items()
     ]
     line = f"history: {counted(len(opened), 'experiment')}; left out {'; '.join(reasons)}"
@@ -282,5 +290,5 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
 
 
 def is_experiment(path: Path) -> bool:
-    """Whether a directory is one of `downbeat run`, or of files of launches."""
+    """True for a directory of `downbeat run`, and for a directory of files of launches."""
     return path.is_dir() and ((path / places.PLAN).is_file() or any(path.glob("*.nc")))

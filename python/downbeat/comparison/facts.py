@@ -1,7 +1,7 @@
-"""Facts on verdicts: the conclusion, verdicts by ranges of sizes, open cells, what launches cannot show.
+"""Derives facts from verdicts: the conclusion, verdicts by ranges of sizes, undecided cells, possible slow launches.
 
-Numbers alone; `output/words` has their wordings. Facts on a comparison are of the cells that answer it,
-`Compared.answer`, wherever they are shown.
+A fact has numbers only; `output/words` has its wording. Most facts concern the cells that answer a comparison
+(`Compared.answer`), so that all outputs agree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from downbeat.output.facts.comparison import (
     Unseen,
     VerdictCount,
 )
-from downbeat.output.fields import word
+from downbeat.output.fields import format_factor
 from downbeat.statistics.power import AFFORDABLE
 from downbeat.statistics.verdicts import (
     FEW_ALIKE,
@@ -41,12 +41,12 @@ from downbeat.tables import Floats
 from downbeat.text import printable
 
 VERDICT_ORDER = ("faster", "slower", "equivalent", "undecided", UNMATCHED)
-MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY, FEW_ALIKE)  # reasons that they help
-MOST_RANGES = 3  # with a difference, of one operation; of more, one for each verdict: the screen has 24 lines
+MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY, FEW_ALIKE)  # undecided for a reason that more launches remove
+MAX_RANGES = 3  # of sizes with a difference, per operation; if there are more, one set of sizes per verdict
 
 
 def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchEach]:
-    """The verdicts of the cells that answer; none if no cell is on both sides."""
+    """Counts the verdicts of the cells that answer; empty if no cell is on both sides."""
     if compared.history_is_a and (compared.verdicts.reason == no_sessions(len(compared.history))).all():
         return [FirstNights(len(compared.history) + 1, FEWEST_SESSIONS)]
     rows = compared.answer
@@ -67,73 +67,77 @@ def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchE
     about = (a, b, rows.metric, rows.readings, MEASURES[rows.metric].is_time, len(rows), counts)
     if len(counts) > 1 or counts[0].verdict not in READINGS:
         return [Conclusion(*about, sessions=sessions, is_rate=is_rate(rows.metric))]
-    ratio, low, high = (float(np.exp(np.log(each).mean())) for each in (cells.ratio, cells.ratio_low, cells.ratio_high))
+    ratio, low, high = (
+        float(np.exp(np.log(column).mean())) for column in (cells.ratio, cells.ratio_low, cells.ratio_high)
+    )
     return [Conclusion(*about, ratio, low, high, sessions, is_rate(rows.metric))]
 
 
 def no_sessions(sessions: int) -> str:
-    """The reason of cells that are not judged for want of sessions."""
+    """The reason of cells whose history has too few sessions."""
     return f"sessions in the history: {sessions}, {FEWEST_SESSIONS} are needed"
 
 
 def other_cells(shown: Compared) -> list[OtherCells]:
-    """A fact for each group of the rows that are shown and do not answer, by state and synchronizer."""
+    """Counts the verdicts of the shown rows that do not answer, by synchronizer and state."""
     rows = shown[~shown.answers & (shown.verdicts.verdict != UNMATCHED)]
     facts = []
     for (start, state), cells in rows.verdicts.groups(rows.verdicts.started_by, rows.verdicts.state):
-        counts = tuple((each, int((cells.verdict == each).sum())) for each in VERDICT_ORDER)
-        facts.append(OtherCells(start, state, rows.readings, tuple(each for each in counts if each[1])))
+        counts = [(verdict, int((cells.verdict == verdict).sum())) for verdict in VERDICT_ORDER]
+        facts.append(OtherCells(start, state, rows.readings, tuple(pair for pair in counts if pair[1])))
     return facts
 
 
 def unseen(compared: Compared) -> list[Unseen]:
-    """The fact; none where nothing has an interval."""
+    """The share of launches that may be slow unseen; empty if no cell has an interval."""
     counts = compared.fewest[np.isfinite(compared.verdicts.ratio_low)]
     counts = counts[counts >= FEWEST_LAUNCHES] if (counts >= FEWEST_LAUNCHES).any() else counts
     return [Unseen(int(counts.min()), compared.span)] if counts.size and counts.min() > 0 else []
 
 
 def slow_launches(compared: Compared) -> list[SlowLaunches]:
-    """The fact; none where no launch is slow."""
+    """The cell with the most significant difference in slow launches; empty if no launch is slow."""
     cells = compared.verdicts
-    some = np.flatnonzero(np.nan_to_num(cells.slow_a) + np.nan_to_num(cells.slow_b) > 0)
-    if not some.size:
+    with_slow = np.flatnonzero(np.nan_to_num(cells.slow_a) + np.nan_to_num(cells.slow_b) > 0)
+    if not with_slow.size:
         return []
-    i = min(some, key=lambda row: (cells.slow_p_value[row], -max(cells.slow_a[row], cells.slow_b[row])))
+    i = min(with_slow, key=lambda row: (cells.slow_p_value[row], -max(cells.slow_a[row], cells.slow_b[row])))
     slow_a, slow_b, of_a, of_b = (
-        int(each[i]) for each in (cells.slow_a, cells.slow_b, cells.launches_a, cells.launches_b)
+        int(column[i]) for column in (cells.slow_a, cells.slow_b, cells.launches_a, cells.launches_b)
     )
-    p_value = min(1.0, some.size * float(cells.slow_p_value[i]))
+    p_value = min(1.0, with_slow.size * float(cells.slow_p_value[i]))
     return [SlowLaunches(cell_names(compared)[i], *compared.heads, slow_a, slow_b, of_a, of_b, p_value)]
 
 
 def cell_names(compared: Compared) -> list[str]:
-    """The values of the factors that are shown, for each row."""
-    # Printable before lines are wrapped, which makes spaces of what control characters are.
-    return [printable(" ".join(map(word, values))) for values in compared.verdicts.values(*compared.shown_factors)]
+    """The name of each row: the values of the factors that are shown."""
+    # Before lines are wrapped: wrapping would turn control characters into spaces.
+    return [
+        printable(" ".join(map(format_factor, values))) for values in compared.verdicts.values(*compared.shown_factors)
+    ]
 
 
 def open_cells(compared: Compared) -> list[OpenCells]:
-    """A fact for each reason."""
+    """Groups the undecided and unmatched cells that more launches do not decide, by reason."""
     cells, names = compared.verdicts, np.array(cell_names(compared), dtype=object)
     is_open = np.isin(cells.verdict, ("undecided", UNMATCHED)) & ~np.isin(cells.reason, MORE_LAUNCHES)
     reasons = dict.fromkeys(zip(cells.verdict[is_open], cells.reason[is_open], strict=True))
     return [
-        OpenCells(verdict, reason, tuple(which), len(which) == len(cells))
+        OpenCells(verdict, reason, tuple(members), len(members) == len(cells))
         for verdict, reason in reasons
-        for which in [names[(cells.verdict == verdict) & (cells.reason == reason)].tolist()]
+        for members in [names[(cells.verdict == verdict) & (cells.reason == reason)].tolist()]
     ]
 
 
 def next_step(needed: ArrayLike, alike: ArrayLike, margin: float, launches: int, reasons: ArrayLike = ()) -> NextStep:
-    """The fact, of cells that more launches help.
+    """Recommends a number of launches for undecided cells.
 
     Args:
-        needed: by cell, launches that show 5 %, `launches_needed`.
-        alike: by cell, launches that show no difference, `launches_alike`.
-        margin: of equivalence.
-        launches: that there are.
-        reasons: by cell, why it is undecided.
+        needed: `launches_needed` of each cell: launches that find a difference of 5 %.
+        alike: `launches_alike` of each cell: launches that find equal sides equivalent.
+        margin: margin of equivalence.
+        launches: present number of launches.
+        reasons: reason of each cell.
     """
     numbers, equal = np.asarray(needed, dtype=float), np.asarray(alike, dtype=float)
     useful = numbers[(numbers > launches) & (numbers <= AFFORDABLE)]
@@ -154,7 +158,7 @@ def next_step(needed: ArrayLike, alike: ArrayLike, margin: float, launches: int,
 
 
 def step_of(compared: Compared) -> list[NextStep]:
-    """What more launches show of the cells that answer: the same number wherever an experiment is shown."""
+    """The next step for the undecided cells that answer; empty if more launches decide none of them."""
     rows = compared.answer
     cells = rows.verdicts
     rows = rows[(cells.verdict == "undecided") & np.isin(cells.reason, MORE_LAUNCHES)]
@@ -169,21 +173,21 @@ def step_of(compared: Compared) -> list[NextStep]:
 
 
 def by_row(compared: Compared) -> Iterator[tuple[str, Compared]]:
-    """The cells that differ in size alone, by their operation and what else varies."""
+    """Yields the cells that differ only in size, after their name: operation and other factors that vary."""
     names = row_names(compared.verdicts, compared.factors)
     for name in dict.fromkeys(names):
         yield str(name), compared[names == name]
 
 
 def operation_verdicts(compared: Compared, name: str = "") -> OperationVerdicts:
-    """The fact, of rows that differ in their size alone; an undecided size ends a range."""
+    """Summarizes rows that differ only in size by ranges of sizes; an undecided size ends a range."""
     rows = compared[np.argsort(compared.verdicts.size, kind="stable")]
     cells, indices = rows.verdicts, np.arange(len(rows))
     runs = [(verdict, np.array(list(run))) for verdict, run in itertools.groupby(indices, lambda i: cells.verdict[i])]
     different = [(verdict, run) for verdict, run in runs if verdict in READINGS]
-    if len(different) > MOST_RANGES:
+    if len(different) > MAX_RANGES:
         different = [
-            (each, indices[cells.verdict == each]) for each in dict.fromkeys(verdict for verdict, _ in different)
+            (verdict, indices[cells.verdict == verdict]) for verdict in dict.fromkeys(pair[0] for pair in different)
         ]
     ranges = [size_range(verdict, run, cells.ratio) for verdict, run in different]
     if (equal := indices[cells.verdict == "equivalent"]).size:
@@ -196,13 +200,13 @@ def operation_verdicts(compared: Compared, name: str = "") -> OperationVerdicts:
 
 
 def size_range(verdict: str, run: np.ndarray, ratios: Floats, reason: str = "") -> SizeRange:
-    """The range of some sizes, by their indices."""
+    """A range of sizes, by their indices, with the smallest and largest ratio."""
     low, high = (float(end(ratios[run])) for end in (np.min, np.max))
     return SizeRange(verdict, tuple(run.tolist()), low, high, reason)
 
 
 def open_reason(compared: Compared, row: int) -> str:
-    """Why a row has no verdict; empty where more launches help."""
+    """The reason why a row has no verdict; empty if more launches would decide it."""
     cells, reason = compared.verdicts, str(compared.verdicts.reason[row])
     if cells.verdict[row] == UNMATCHED:
         return reason

@@ -1,6 +1,6 @@
-"""Verdicts on matches, of `compare`, `run`, `report` and `tune`.
+"""Judges matched cells, for `compare`, `run`, `report` and `tune`.
 
-All matches of one question are judged together: that is the family over which Holm's procedure corrects.
+All matches of one question are judged together, as one family of tests for Holm's correction.
 docs/statistics.md lists the families:
 
     compare, the end of run, report    all cells of one pair of values from a common start; all others
@@ -30,26 +30,26 @@ from downbeat.tables import Floats
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell with its verdict; `comparison` is None where there is nothing to compare."""
+    """A cell with its verdict; `comparison` is None if the match has an obstacle."""
 
     match: Match
     comparison: Comparison | None
 
     @property
     def verdict(self) -> str:
-        """Of B: faster, slower, equivalent, undecided, or unmatched."""
+        """B is faster, slower, equivalent, undecided, or unmatched."""
         if self.comparison:
             return self.comparison.verdict
         return UNMATCHED if self.match.obstacle.startswith(ONLY_IN) else "undecided"
 
     @property
     def reason(self) -> str:
-        """Of the verdict, in words."""
+        """The reason of the verdict in words."""
         return self.comparison.reason if self.comparison else self.match.obstacle
 
 
 def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
-    """Judges matches as one question; an obstacle is not a test."""
+    """Judges matches as one family of tests; a match with an obstacle is not a test."""
     judged = iter(judge_together([cell.compared(margin, confidence) for cell in matches if not cell.obstacle]))
     return [Judged(cell, None if cell.obstacle else next(judged)) for cell in matches]
 
@@ -77,7 +77,7 @@ def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
 
 
 def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
-    """The conditions for a difference among `tests` tests, with Holm's correction at its strictest."""
+    """The rule of verdicts among `tests` tests, with Holm's strictest correction."""
     first = comparisons[0]
     hidden = np.array([comparison.hidden for comparison in comparisons])
     return VerdictRule(first.level / max(tests, 1), first.margin, first.confidence, hidden)
@@ -86,7 +86,8 @@ def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
 def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, float]]:
     """The power of comparisons among `tests` tests: `detectable_ratio`, `launches_needed` and `launches_alike`.
 
-    Holm's correction is taken at its strictest. More launches do not reduce deviations between sessions.
+    Uses Holm's strictest correction. `launches_needed` and `launches_alike` are NaN for comparisons with a history,
+    because more launches do not reduce deviations between sessions.
     """
     if not comparisons:
         return []
@@ -95,17 +96,18 @@ def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, f
         np.array([getattr(test, name) for test in comparisons]) for name in ("error", "deviation", "freedom", "paired")
     )
     needed, alike = np.full((2, len(comparisons)), math.nan)
+    # Cells without a history that have an estimate of the deviation.
     helped = [i for i, test in enumerate(comparisons) if min(test.launches) >= 2 and test.sessions is None]
-    some = dataclasses.replace(rule, hidden=np.asarray(rule.hidden)[helped])
-    needed[helped] = launches_needed(EFFECT, deviation[helped], freedom[helped], paired[helped], some)
-    alike[helped] = launches_alike(deviation[helped], freedom[helped], paired[helped], some)
+    their_rule = dataclasses.replace(rule, hidden=np.asarray(rule.hidden)[helped])
+    needed[helped] = launches_needed(EFFECT, deviation[helped], freedom[helped], paired[helped], their_rule)
+    alike[helped] = launches_alike(deviation[helped], freedom[helped], paired[helped], their_rule)
     names = ("detectable_ratio", "launches_needed", "launches_alike")
     numbers = zip(detectable_ratio(error, freedom, rule).tolist(), needed.tolist(), alike.tolist(), strict=True)
-    return [dict(zip(names, each, strict=True)) for each in numbers]
+    return [dict(zip(names, values, strict=True)) for values in numbers]
 
 
 def numbers_of(match: Match, comparison: Comparison) -> dict[str, float]:
-    """The numbers of a cell by the columns of `Verdicts`, but for its power."""
+    """Column of `Verdicts` -> number of a cell, without the columns of `powers_of`."""
     a, b = (typical(side, match.history is not None) for side in (match.a, match.b))
     ratio, slow = comparison.ratio, match.slow()
     names = ("p_value", "adjusted_p_value", "rank_p_value", "session_deviation")
@@ -121,11 +123,11 @@ def numbers_of(match: Match, comparison: Comparison) -> dict[str, float]:
 
 
 def numbers_of_b(match: Match) -> dict[str, float]:
-    """What is known of a night that has nothing to be compared with."""
+    """The columns of B for a cell that the history does not have."""
     return {"b": typical(match.b, mean=False), "launches_b": match.b.size} if match.b.size else {}
 
 
 def typical(side: Floats, mean: bool) -> float:
-    """The typical launch of a side, s; between sessions it is means that are compared."""
+    """The typical launch of a side, s; if `mean`, the geometric mean, which is compared between sessions."""
     logs = np.log(side)
     return float(np.exp(logs.mean() if mean else one_sample(logs[np.newaxis, :], CONFIDENCE)[0][0]))

@@ -1,4 +1,4 @@
-"""Marks a night that is slower than its history: it stays on record, and later nights are not compared with it."""
+"""Marks an experiment that is slower than its history, so that later comparisons leave it out of the history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOWER = "slower"  # the verdict
 
 
 def check_markable(experiment: Experiment, history: list[Experiment] | None) -> None:
-    """Checks before anything is compared that there can be a mark.
+    """Checks before the comparison that the experiment can be marked.
 
     Raises:
         UsageError: there is no history, or the experiment is one file.
@@ -29,11 +29,11 @@ def check_markable(experiment: Experiment, history: list[Experiment] | None) -> 
 
 
 def mark_lines(directory: Path, compared: Compared) -> Iterator[str]:
-    """Marks an experiment if a cell is slower, and yields what a reader needs to know of its mark.
+    """Marks an experiment if a cell is slower; yields lines on its mark.
 
     Args:
-        directory: of the experiment.
-        compared: the rows that are shown.
+        directory: the directory of the experiment.
+        compared: the rows that are printed.
 
     Raises:
         DownbeatError: the mark cannot be written.

@@ -1,4 +1,8 @@
-"""Matches of launches of A and B: the cells of both sides, in pairs or independent, and notes on those left out."""
+"""Matches the launches of A and B cell by cell, as pairs or independent launches, and notes excluded launches.
+
+Launches of the same number are a pair if A and B are of one experiment. With a history, A is its sessions, or the
+history only adds the deviation between sessions.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +22,26 @@ from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, FEWEST_SESSIONS, MARGIN, Comparison
 from downbeat.tables import Floats, Ints
 
-ONLY_IN = "only in "
+ONLY_IN = "only in "  # begins the obstacle of a cell that one side lacks
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
-MOST_NAMES = 12  # of cells, in two lines of 80 columns
+MAX_NAMES = 12  # cells that a line names; they fill two lines of 80 columns
 
 
 @dataclass(frozen=True)
 class Match:
-    """A cell of A, of B, or of both.
+    """The numbers of A and B for one cell.
 
     Attributes:
-        factors: its values of the factors on which A and B are matched.
-        a: a number per launch of A that counts, s; of pairs, in the order of `b`. If the history is A, one per session.
-        b: of B.
-        uncertainty: how much the clocks may change b - a, mean over these launches, of A and B together, s.
-        obstacle: why there is nothing to compare; empty where there is.
-        paired: whether launches are compared in pairs.
-        launches: their numbers, of A and of B; of pairs they are the same.
-        history: the numbers of each session of a history that has the cell; None where there is no history.
-        history_is_a: there is no other A.
+        factors: factor on which A and B are matched -> value.
+        a: a number per valid launch of A, s; pairs are in the order of `b`. If the history is A, a mean per session.
+        b: a number per valid launch of B, s.
+        uncertainty: possible change of b - a by the clocks, mean over these launches, s.
+        obstacle: why the cell cannot be compared; empty if it can.
+        paired: True if launches are compared in pairs.
+        launches: numbers of the launches of A and of B; the same for pairs.
+        history: numbers of the launches of each session that has the cell, s; None without a history.
+        history_is_a: True if B is compared with the history only.
     """
 
     factors: Mapping[str, object]
@@ -51,14 +55,14 @@ class Match:
     history_is_a: bool = False
 
     def compared(self, margin: float = MARGIN, confidence: float = CONFIDENCE) -> Comparison:
-        """B compared with A: in pairs, across the sessions of a history, or as independent launches."""
+        """Compares B with A: in pairs, across the sessions of a history, or as independent launches."""
         rule = (margin, confidence, self.uncertainty)
         if self.history is not None:
             return compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
         return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
 
     def slow(self) -> tuple[float, float, float]:
-        """The numbers of slow launches of A and of B, and the p-value that they are as frequent on either side."""
+        """The number of slow launches of A and of B, and the p-value for equal frequencies; NaN if the history is A."""
         if self.history_is_a:
             return math.nan, math.nan, math.nan
         a, b = (slow_launches(side) for side in (self.a, self.b))
@@ -68,11 +72,11 @@ class Match:
 
 @dataclass
 class Matcher:
-    """Puts launches of A and B together, and notes what it leaves out.
+    """Matches launches of A and B, and records excluded launches for notes.
 
     Attributes:
-        paired: whether launches of the same number are pairs.
-        left_out: side and reason -> the launches, and the cells.
+        paired: True if launches of the same number are pairs.
+        left_out: side and reason -> numbers of launches, and names of cells.
     """
 
     paired: bool = True
@@ -81,13 +85,13 @@ class Matcher:
     def cells(
         self, a: SideCells | None, b: SideCells, key: Sequence[str], history: SideCells | None = None
     ) -> list[Match]:
-        """Matches cells, those of A in their order, then those that only B has.
+        """Matches cells: the cells of A in their order, then cells that only B has.
 
         Args:
-            a: of launches; None: the history is A.
-            b: of B.
-            key: factors that must be the same.
-            history: cells of the sessions of a history; None without a history.
+            a: cells of A; None: the history is A.
+            b: cells of B.
+            key: factors with equal values in A and B.
+            history: cells of all sessions; None without a history.
 
         Raises:
             UsageError: a launch has a cell twice, so that its pair is ambiguous.
@@ -102,8 +106,8 @@ class Matcher:
             factors = dict(zip(map(str, key), values, strict=True))
             label = " ".join(f"{factors[name]}" for name in shown)
             if values not in of_b or (a is not None and values not in of_a):
-                alone = f"{ONLY_IN}{'B' if values in of_b else 'A'}"
-                matches.append(Match(factors, NOTHING, NOTHING, math.nan, alone, self.paired))
+                obstacle = f"{ONLY_IN}{'B' if values in of_b else 'A'}"
+                matches.append(Match(factors, NOTHING, NOTHING, math.nan, obstacle, self.paired))
             elif a is None:
                 matches.append(self._against_history(factors, of_b[values], past.get(values), label))
             else:
@@ -114,10 +118,10 @@ class Matcher:
         return matches
 
     def notes(self) -> list[str]:
-        """A line for each reason to leave launches out, with the launches and the cells, or their number."""
+        """A line for each reason of excluded launches, with the launches and the names or number of the cells."""
         return [
             f"{side}: {reason.format(launches_text(numbers))}: "
-            f"{', '.join(cells) if len(cells) <= MOST_NAMES else f'{len(cells)} cells'}"
+            f"{', '.join(cells) if len(cells) <= MAX_NAMES else f'{len(cells)} cells'}"
             for (side, reason), (numbers, cells) in self.left_out.items()
         ]
 
@@ -128,7 +132,7 @@ class Matcher:
             cells.append(cell)
 
     def _counted(self, rows: Launches, side: str, label: str) -> tuple[Launches, str]:
-        """The launches of a cell that count, and why it cannot be compared: empty if it can."""
+        """Selects the launches of a cell that count; also returns the obstacle to its comparison, else ""."""
         obstacle = ""
         if not rows.counts.all():
             for status in sorted(set(rows.status[~rows.counts])):
@@ -140,25 +144,25 @@ class Matcher:
         if not finite.all():
             self._note(side, "no number in {}, left out", rows[~finite], label)
             rows = rows[finite]
-        # Left out they would make the side look slower than it is: what counts is never chosen by how fast it was.
+        # Not excluded: without its fastest launches the side would look slower than it is.
         if np.any(rows.value <= 0):
             self._note(side, "not above 0 in {}", rows[rows.value <= 0], label)
             obstacle = obstacle or f"not above 0 in {side}, so it has no ratio"
         return rows, obstacle or ("" if len(rows) else f"no launch of {side} counts")
 
     def _sessions(self, past: Launches | None, label: str) -> tuple[tuple[Floats, ...], float]:
-        """The numbers of each session of a history that has a cell, and their mean uncertainty, s."""
+        """The numbers of each session that has the cell, s, and their mean uncertainty, s."""
         sessions = []
         for name in dict.fromkeys(past.session) if past is not None else ():
             assert past is not None
             counted, obstacle = self._counted(past[past.session == name], f"history {name}", label)
             if not obstacle:
                 sessions.append(counted)
-        bound = float(np.mean([each.hidden for each in sessions])) if sessions else 0.0
-        return tuple(each.value for each in sessions), bound
+        bound = float(np.mean([session.hidden for session in sessions])) if sessions else 0.0
+        return tuple(session.value for session in sessions), bound
 
     def _against_history(self, factors: Mapping[str, object], b: Launches, past: Launches | None, label: str) -> Match:
-        """Puts the launches of one cell of B beside the sessions of its history, which are A."""
+        """Matches the launches of one cell of B with the sessions of the history, which are A."""
         counted, obstacle = self._counted(b, "B", label)
         sessions, bound = self._sessions(past, label)
         return Match(
@@ -174,7 +178,7 @@ class Matcher:
         )
 
     def match(self, factors: Mapping[str, object], a: Launches, b: Launches, label: str) -> Match:
-        """Puts the launches of one cell together; `label` names it in notes."""
+        """Matches the launches of one cell; `label` names it in notes."""
         (a, why_a), (b, why_b) = (self._counted(rows, side, label) for side, rows in (("A", a), ("B", b)))
         obstacle = why_b if why_b.startswith("wrong") else why_a or why_b
         paired = self.paired
@@ -186,7 +190,7 @@ class Matcher:
                         f"{side} has {label} twice in {launches_text(twice)}; pairs need each cell once per launch"
                     )
             common = np.intersect1d(a.launch, b.launch)
-            # Pairs may run out, as where launches of the same number are in different states.
+            # With too few pairs but enough launches, compare independently: a pair may be in two states.
             paired = common.size >= FEWEST_LAUNCHES or min(len(a), len(b)) < FEWEST_LAUNCHES
         if paired:
             a, b = (self._in_pairs(rows, common, side, label) for side, rows in (("A", a), ("B", b)))
@@ -196,7 +200,7 @@ class Matcher:
         return Match(factors, a.value, b.value, uncertainty, obstacle, paired, numbers_of)
 
     def _in_pairs(self, rows: Launches, common: Ints, side: str, label: str) -> Launches:
-        """The launches that both sides have, by their numbers."""
+        """Selects the launches that both sides have, ordered by number."""
         shared = np.isin(rows.launch, common)
         self._note(side, "{} without a pair, left out", rows[~shared], label)
         rows = rows[shared]
@@ -204,6 +208,6 @@ class Matcher:
 
 
 def launches_text(numbers: Iterable[int]) -> str:
-    """Numbers of launches in words."""
+    """Lists numbers of launches for a text."""
     ordered = sorted(set(numbers))
     return f"launch{'es' if len(ordered) > 1 else ''} {', '.join(map(str, ordered))}"

@@ -1,4 +1,7 @@
-"""Notes on a comparison: how contexts differ, histories, launches that resemble others."""
+"""Writes the notes on a comparison: different contexts, shifts and trends of a history, correlated launches.
+
+The context of a launch is the mapping of attributes in its file; a session is one experiment of a history.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,15 @@ from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import PERCENT, counted
 
-# Measured on a virtual machine; on quiet ones it is 0.002 (five years of PHP's nights), and only a history tells.
+# Assumed standard deviation of logarithms between sessions, measured on a virtual machine. Quiet machines have 0.002
+# (five years of PHP's nightly runs); only a history shows the value of a machine.
 SESSION_DEVIATION = 0.02
-MOST_SHIFTS = 2  # that have a line each
-RESEMBLANCE = 0.001  # level at which a correlation of sessions is said: of many cells some resemble by chance
+MAX_SHIFTS = 2  # lines on shifts
+RESEMBLANCE = 0.001  # significance level of a correlation of sessions; low, because many cells are tested
 
 
 def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> list[str]:
-    """The notes on a comparison.
-
-    Simulations first, then launches left out, how contexts differ, the history, and launches that resemble.
-    """
+    """The notes: simulations, excluded launches, differences between contexts, history, correlated launches."""
     lines = list(left_out)
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))
     contexts = [contexts_of(of, cells) for of, cells in both_sides]
@@ -51,34 +52,34 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
         lines = [*(line for line in first if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
-    alone = sum(not cell.comparison.paired for cell in judged if cell.comparison)
-    if alone and sides.paired:
+    without_pairs = sum(not cell.comparison.paired for cell in judged if cell.comparison)
+    if without_pairs and sides.paired:
         few = f"fewer than {FEWEST_LAUNCHES} pairs: launches compared as independent"
-        lines.append(f"{counted(alone, 'cell')} with {few}")
+        lines.append(f"{counted(without_pairs, 'cell')} with {few}")
     return [*lines, *history_lines(judged), *notes_on_kinds(judged)]
 
 
 def shorter_span(sides: Sides) -> float:
-    """The time that launches cover, `span_of`, of the side where that is shorter."""
+    """The time that the launches of a side cover, `span_of`, of the side with the shorter time."""
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
     return min(span_of(contexts_of(of, cells)) for of, cells in both_sides)
 
 
 def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
-    """The contexts of the launches that the cells are from; none of a frame."""
+    """The contexts of the launches with these cells; empty for a frame."""
     if not isinstance(side, Experiment):
         return []
-    concerned = set(zip(cells.values(*LAUNCH_FACTORS), cells.launch.tolist(), strict=True))
-    return [launch.context for launch in side.launches if (launch.configuration, launch.number) in concerned]
+    launches = set(zip(cells.values(*LAUNCH_FACTORS), cells.launch.tolist(), strict=True))
+    return [launch.context for launch in side.launches if (launch.configuration, launch.number) in launches]
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
-    """A line for each attribute of the context that sessions of a history do not share with B, or with A.
+    """Lines on sessions without compared cells, and on attributes in which sessions differ from their reference.
 
     Args:
-        sides: with a history.
-        reference: contexts of the launches that it is the history of.
-        expected: attributes that are to differ, as in `context_differences`.
+        sides: a comparison with a history.
+        reference: contexts of the launches of A; if the history is A, of B.
+        expected: attributes that differ because they are compared.
     """
     of, cells = ("B", sides.b) if sides.history_is_a else ("A", sides.a)
     with_cells = sessions_with(sides.past, cells, sides.key) if sides.past is not None else set()
@@ -88,7 +89,7 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
         return lines
     sessions = [side for name, side in sides.history.items() if name in with_cells and isinstance(side, Experiment)]
     contexts = [[launch.context for launch in side.launches] for side in sessions]
-    counts = Counter(line for each in contexts for line in context_differences(reference, each, expected))
+    counts = Counter(line for session in contexts for line in context_differences(reference, session, expected))
     return lines + [
         f"{of} and {count} of the {len(sessions)} experiments of its history differ in {line}; its effect"
         " counts as a deviation between sessions"
@@ -97,19 +98,19 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
 
 
 def sessions_with(past: SideCells, cells: SideCells, key: Sequence[str]) -> set[str]:
-    """The names of the sessions that have a cell in common with others, by these factors."""
+    """The names of the sessions that have a cell in common with `cells`, by the factors `key`."""
     cell_keys = set(cells.values(*key))
     return {str(name) for name, values in zip(past.session, past.values(*key), strict=True) if values in cell_keys}
 
 
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
-    """The assumptions of verdicts; empty for pairs, which need none."""
+    """The assumption about the machine on which the verdicts depend; empty for pairs, which need none."""
     if sides.paired:
         return ""
     comparisons = [cell.comparison for cell in judged if cell.comparison]
     if sides.past is not None:
         sessions = max((comparison.sessions or 0 for comparison in comparisons), default=0)
-        # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
+        # With two modes of sessions and a history of five in one mode, 8 to 12 % of equal cells differ.
         missed = (
             f"; {sessions} can miss what {PERCENT * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
         )
@@ -127,11 +128,11 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
 
 
 def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:
-    """Lines on the correlation of launches: of pairs of the ratios, else of each side.
+    """Lines on correlated launches: for pairs the ratios are tested, else the values of each side.
 
     Args:
-        judged: compared together.
-        cells: a name for each; by default the factors that vary.
+        judged: cells that were judged together.
+        cells: a name for each cell; by default the factors that vary.
     """
     names = cells or match_names([cell.match for cell in judged])
     ratios, medians = [], []
@@ -150,7 +151,7 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
 
 
 def match_names(matches: Sequence[Match]) -> list[str]:
-    """The operation and size of each match, and the other factors that vary."""
+    """The name of each match: operation, size, and other factors that vary."""
     names = [name for name in (matches[0].factors if matches else ()) if name not in IMPLIED]
     shown = [
         name for name in names if name in ("operation", "size") or len({match.factors[name] for match in matches}) > 1
@@ -159,9 +160,9 @@ def match_names(matches: Sequence[Match]) -> list[str]:
 
 
 def history_lines(judged: Sequence[Judged]) -> list[str]:
-    """Lines on histories that are not of one kind: shifts of their level, trends, sessions that resemble.
+    """Lines on shifts and trends of the history, and on correlated sessions.
 
-    The session of a shift is counted among those that have the cell.
+    A shift is at a session number, counted among the sessions that have the cell.
     """
     series = [sessions_of(cell.match.history).means for cell in judged if cell.match.history and cell.comparison]
     used = [means[since(means) :] for means in series]
@@ -170,13 +171,13 @@ def history_lines(judged: Sequence[Judged]) -> list[str]:
         return f" in {len(values)} of {counted(len(series), 'cell')}" if len(series) > 1 else ""
 
     shifts: dict[tuple[int, int], list[float]] = {}
-    for means, those in zip(series, used, strict=True):
+    for means, since_shift in zip(series, used, strict=True):
         if shift := last_shift(means[-SEARCHED:]):
             at = max(0, means.size - SEARCHED) + shift.at
-            shifts.setdefault((at + 1, those.size), []).append(PERCENT * math.expm1(shift.logs))
+            shifts.setdefault((at + 1, since_shift.size), []).append(PERCENT * math.expm1(shift.logs))
     lines = [
-        f"history: a shift of {np.median(sizes):+.2g} % at session {at}{cells(sizes)}; compared with the {left} since"
-        for (at, left), sizes in sorted(shifts.items(), key=lambda item: -len(item[1]))[:MOST_SHIFTS]
+        f"history: a shift of {np.median(sizes):+.2g} % at session {at}{cells(sizes)}; compared with the {count} since"
+        for (at, count), sizes in sorted(shifts.items(), key=lambda item: -len(item[1]))[:MAX_SHIFTS]
     ]
     if slopes := [PERCENT * math.expm1(slope) for slope in map(trend, used) if slope]:
         lines.append(f"history: a trend of {np.median(slopes):+.2g} % per session{cells(slopes)}")

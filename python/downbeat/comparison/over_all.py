@@ -1,6 +1,7 @@
-"""B compared with A over all launches, for what verdicts within a state of the machine cannot show.
+"""Compares B with A over all launches, whatever the state of the machine (`data/states.py`) in each launch.
 
-A launcher, a binding or a library can bring about a state; then B is equivalent in every state, and slower.
+Verdicts are within a state. But a launcher, a binding or a library can cause a slow state: then B is equivalent in
+every state, and slower over all launches.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from downbeat.run.plan import LAUNCH_FACTORS
 
 
 def shares_of_states(sides: Sides) -> list[dict[str, object]]:
-    """The launches of A and of B with cells in each state, of all launches; none of the same launches.
+    """Counts the launches of A and of B in each state; empty with one state, or if A and B are of the same launches.
 
-    Without a test: states last for many launches, so that equal shares would be called different in 22 to 50 %.
+    The shares are not tested: states last for many launches, so a test would reject 22 to 50 % of equal shares.
     """
     in_states = [side[side.state != ""] for side in (sides.a, sides.b)]  # some numbers of ranks may have one state only
     states = dict.fromkeys([*in_states[0].state, *in_states[1].state])
@@ -34,9 +35,9 @@ def shares_of_states(sides: Sides) -> list[dict[str, object]]:
 
 
 def over_all(sides: Sides, margin: float, confidence: float) -> dict[str, float] | None:
-    """B / A over all launches, whatever their state; None where the machine was in one state.
+    """Compares B with A over all launches, whatever their state; None if the machine was in one state.
 
-    A cell that is equivalent within a state is so only there: B may bring about the slow state.
+    A cell can be equivalent within each state although B causes the slow state.
 
     Returns:
         `ratio`, `ratio_low` and `ratio_high`, geometric means over cells; the number of cells with each verdict.
@@ -57,12 +58,12 @@ def over_all(sides: Sides, margin: float, confidence: float) -> dict[str, float]
 
 
 def within_states(compared: Compared) -> list[WithinStates]:
-    """The fact where the machine was in several states, else none."""
+    """The states, and the comparison over all launches; empty if the machine was in one state."""
     states, overall = tuple(dict.fromkeys(filter(None, compared.verdicts.state))), compared.overall or {}
     if len(states) < 2:
         return []
     shares = tuple(
-        StateShare(each["state"], each["a"], each["of_a"], each["b"], each["of_b"]) for each in compared.shares
+        StateShare(share["state"], share["a"], share["of_a"], share["b"], share["of_b"]) for share in compared.shares
     )
     verdicts = tuple((verdict, int(overall[verdict])) for verdict in VERDICT_ORDER if verdict in overall)
     ratios = (overall.get(name, np.nan) for name in ("ratio", "ratio_low", "ratio_high"))

@@ -1,4 +1,4 @@
-"""Algorithms in one experiment: which are significantly slower than the fastest."""
+"""Finds the algorithms of one experiment that are significantly slower than the fastest one, for reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from downbeat.tables import Texts
 
 
 def judged_cells(experiment: Experiment) -> Cells:
-    """The plain cells that a verdict may rest on; pictures show the others as well."""
+    """Selects cells without late ranks that count for verdicts."""
     cells = experiment.cell_table
     return cells[cells.plain & cells.counts]
 
@@ -22,14 +22,14 @@ def judged_cells(experiment: Experiment) -> Cells:
 def slower_algorithms(cells: SideCells, panels: Texts, fastest: Mapping[str, str]) -> dict[str, set[str]]:
     """The algorithms that are significantly slower than the fastest, by panel.
 
-    The same launches have shown which is the fastest, and the luckiest is easily better than its equals. So all pairs
-    of algorithms in all panels are judged together, and those with the fastest looked up: the stated error holds for
-    whichever pairs the data pick (Holm 1979).
+    The same launches determine the fastest, which favors a lucky one among equal algorithms. So all pairs of algorithms
+    in all panels are judged as one family, and the pairs with the fastest are selected: the error level holds for any
+    selection (Holm 1979).
 
     Args:
-        cells: those that are judged, of one operation from a common start.
-        panels: the case that each is of.
-        fastest: algorithm by panel.
+        cells: judged cells of one operation from a common start.
+        panels: the panel of each cell: its factors except the algorithm.
+        fastest: panel -> fastest algorithm.
     """
     pairs: list[tuple[str, str, str]] = []
     matches: list[Match] = []

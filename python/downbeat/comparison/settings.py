@@ -1,4 +1,7 @@
-"""How the contexts of launches, or of two sides, differ."""
+"""Finds differences between the contexts of launches, within an experiment or between two sides.
+
+A context is the mapping of attributes in the file of a launch: hosts, versions, settings (`data/attributes.py`).
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from downbeat.run.simulation import without_seed
 from downbeat.text import NANOSECONDS
 
 ENVIRONMENT, RESOLUTION = "environment", "clock_resolution"
-LIBRARY_SETTING = "clock_"  # begins the names of libdownbeat's settings; they need no row
-LIBRARY_CHECK = "clock_check"  # begins the names of what the end of the run found of the clocks
-COARSER = 2.0  # a step that is another one
-LONGEST_VALUE = 60
+LIBRARY_SETTING = "clock_"  # prefix of libdownbeat's settings, which need no row in ATTRIBUTES
+LIBRARY_CHECK = "clock_check"  # prefix of results of the last check of the clocks
+COARSER = 2.0  # ratio from which two clock steps count as different
+MAX_VALUE_CHARACTERS = 60
 
 
 def attribute_of(name: str) -> Attribute:
-    """The row of an attribute; libdownbeat's settings, and attributes of newer versions of the bench, need none."""
+    """The row of an attribute; made here for settings of libdownbeat and attributes of a newer bench."""
     if name in ATTRIBUTES:
         return ATTRIBUTES[name]
     label = name.replace("_", " ")
@@ -31,7 +34,7 @@ def attribute_of(name: str) -> Attribute:
 
 
 def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Attributes in which launches may differ: properties, then settings, those that launches should share last."""
+    """Orders the attributes that are compared: properties, then settings; last those that launches should share."""
     present = {name for context in contexts for name in context}
     declared = [name for name in ATTRIBUTES if name in present]
     rows = [(name, attribute_of(name)) for name in (*declared, *sorted(present - set(declared)))]
@@ -42,12 +45,12 @@ def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 def context_differences(
     a: Iterable[Mapping[str, object]], b: Iterable[Mapping[str, object]], expected: Iterable[str] = ()
 ) -> list[str]:
-    """Returns a line for each part of the context that launches of A and of B do not share.
+    """A line for each attribute in which the launches of A and of B differ.
 
     Args:
         a: contexts of launches, each a `Launch.context`.
-        b: of the others.
-        expected: attributes that are to differ, because they are compared.
+        b: contexts of the other launches.
+        expected: attributes that differ because they are compared.
     """
     first, second = list(a), list(b)
     if not first or not second:
@@ -55,7 +58,7 @@ def context_differences(
     lines = [] if ENVIRONMENT in expected else variable_differences(first, second)
     for name in compared_attributes([*first, *second]):
         values = [sorted({value_of(name, context) for context in side}) for side in (first, second)]
-        # A newer downbeat-bench may record attributes without a row here: several values on a side are no setting.
+        # An unknown attribute of a newer downbeat-bench with several values on a side is not a setting.
         unknown = name not in ATTRIBUTES and not name.startswith(LIBRARY_SETTING)
         if name in expected or values[0] == values[1] or (unknown and max(map(len, values)) > 1):
             continue
@@ -64,7 +67,7 @@ def context_differences(
 
 
 def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
-    """Values of each attribute that launches of one experiment should share, and do not: `among` -> the values."""
+    """Finds attributes that launches of an experiment should share, but do not: `Attribute.among` -> values."""
     differing = {}
     for name in compared_attributes(contexts):
         values = list(dict.fromkeys(value_of(name, context) for context in contexts))
@@ -74,7 +77,7 @@ def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str
 
 
 def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """Returns a line if every launch of one side has a clock with a step `COARSER` than all of the other's."""
+    """A line if the clock steps of all launches of one side are `COARSER` times as long as those of the other side."""
     steps = [[float(str(context[RESOLUTION])) for context in side if context.get(RESOLUTION)] for side in (a, b)]
     if not all(steps) or COARSER * min(map(max, steps)) > max(map(min, steps)):
         return []
@@ -83,9 +86,9 @@ def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, o
 
 
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """Returns a line for each setting that has one value in A and another one, or none, in B, wherever it was made.
+    """A line for each setting of the MPI library with one value in A and another one, or none, in B.
 
-    Variables that a launcher changes from launch to launch, e.g. the number of a job, are ignored.
+    Ignores settings that change from launch to launch, e.g. the number of a job.
     """
     values = [
         [{name: setting.value for name, setting in settings_of(context).items()} for context in side] for side in (a, b)
@@ -98,7 +101,7 @@ def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, obj
     return lines
 
 
-# The parts of attributes that are the same in each launch.
+# Attribute -> function that removes the parts that change from launch to launch.
 STABLE: Mapping[str, Callable[[str], str]] = {
     "hosts": partial(re.sub, r", load [^,\n]*", ""),
     "simulated": without_seed,
@@ -107,12 +110,12 @@ STABLE: Mapping[str, Callable[[str], str]] = {
 
 
 def value_of(name: str, context: Mapping[str, object]) -> str:
-    """The value of an attribute without what differs at any time; of a file without it, what that stands for."""
+    """The value of an attribute without its changing parts; if the file lacks it, `Attribute.absent`."""
     value = str(context.get(name, attribute_of(name).absent)).strip()
     return STABLE.get(name, str)(value)
 
 
 def one_short_line(values: list[str]) -> str:
-    """Returns values as one line that is not too long."""
+    """Joins values to one line of at most `MAX_VALUE_CHARACTERS`."""
     line = "; ".join(value.replace("\n", " ") or "none" for value in values)
-    return line if len(line) <= LONGEST_VALUE else f"{line[: LONGEST_VALUE - 3]}..."
+    return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[: MAX_VALUE_CHARACTERS - 3]}..."

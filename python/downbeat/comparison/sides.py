@@ -1,4 +1,4 @@
-"""The sides of a comparison: the cells of A and of B, and those of a history."""
+"""Selects the cells of the sides of a comparison: A, B, and the sessions of a history."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 
 Side = Experiment | pd.DataFrame
 Conditions = Mapping[str, object]
-# Names that people give; experiments of one library each are compared although the names differ.
+# Names that users choose; two experiments may use different names for the same library or environment.
 LABELS = ("library", "environment")
 
 
 class Launches(Table):
-    """A cell, or cells, of one side, a row per launch."""
+    """Values of cells of one side, a row per launch and cell."""
 
     launch: Ints = column("number of the launch")
-    status: Texts = column("of the cell in this launch")
-    counts: Flags = column("whether it counts")
+    status: Texts = column("status of the cell in this launch")
+    counts: Flags = column("true if the value counts for verdicts")
     value: Floats = column("the number that is compared", "s")
-    uncertainty: Floats = column("change of the value by the clocks, at most", "s")
-    session: Texts = column("name of its experiment, of a history; else empty")
+    uncertainty: Floats = column("largest change of the value by the clocks", "s")
+    session: Texts = column("name of the session of a history; empty for A and B")
 
     @property
     def hidden(self) -> float:
-        """Mean uncertainty, s; NaN where none is known."""
+        """Mean uncertainty, s; NaN if it is unknown for all launches."""
         known = self.uncertainty[~np.isnan(self.uncertainty)]
         return float(known.mean()) if known.size else math.nan
 
@@ -48,27 +48,27 @@ class Launches(Table):
 class SideCells(Factors, Launches):
     """The cells of one side, a row per launch and cell."""
 
-    canary_path: Texts = column("what the round trips around its blocks were of; empty without readings")
+    canary_path: Texts = column("path of the round trips that were measured around its blocks; empty without any")
     canary_low: Floats = column("smallest of these round trips", "s")
-    canary_high: Floats = column("largest", "s")
+    canary_high: Floats = column("largest of these round trips", "s")
 
     def once_per_launch(self, key: Sequence[str]) -> SideCells:
-        """The first row of each cell, by the values of some factors, in each launch."""
+        """Selects the first row of each launch and cell; the factors `key` identify a cell."""
         first: dict[object, int] = {}
-        for row, each in enumerate(zip(self.values(*key), self.launch.tolist(), strict=True)):
-            first.setdefault(each, row)
+        for row, cell_and_launch in enumerate(zip(self.values(*key), self.launch.tolist(), strict=True)):
+            first.setdefault(cell_and_launch, row)
         return self[np.array(list(first.values()), dtype=int)]
 
     def by_cell(self, key: Sequence[str]) -> dict[tuple[object, ...], Launches]:
-        """The launches of each cell, by the values of some factors, in the order of the rows; none of NaN."""
-        names = [each.name for each in Launches.columns()]
+        """Values of the factors `key` -> launches of the cell; skips rows with NaN in a factor."""
+        names = [field.name for field in Launches.columns()]
         rows_of: dict[tuple[object, ...], list[int]] = {}
-        for row, each in enumerate(self.values(*key)):
-            if all(value == value for value in each):
-                rows_of.setdefault(each, []).append(row)
+        for row, cell in enumerate(self.values(*key)):
+            if all(value == value for value in cell):  # no NaN
+                rows_of.setdefault(cell, []).append(row)
         columns = {name: getattr(self, name) for name in names}
         return {
-            each: Launches(**{name: column[rows] for name, column in columns.items()}) for each, rows in rows_of.items()
+            cell: Launches(**{name: column[rows] for name, column in columns.items()}) for cell, rows in rows_of.items()
         }
 
 
@@ -77,18 +77,18 @@ class Sides:
     """The cells that are compared.
 
     Attributes:
-        a: those of A; of the history where there is no other A.
-        b: those of B.
-        past: those of the history; None without one.
-        of_a: the experiment or frame of A.
-        of_b: likewise of B.
-        history: its experiments, by name.
-        history_is_a: there is no other A.
-        same: both sides are of one experiment.
-        paired: launches are compared in pairs.
-        compared: the factors in which A and B differ.
-        metric: of the numbers.
-        names: of A and B.
+        a: cells of A; if the history is A, of all sessions.
+        b: cells of B.
+        past: cells of all sessions; None without a history.
+        of_a: experiment or frame of A.
+        of_b: experiment or frame of B.
+        history: name -> experiment of a session.
+        history_is_a: True if B is compared with the history only.
+        same: True if A and B are of one experiment.
+        paired: True if launches are compared in pairs.
+        compared: factors in which A and B differ.
+        metric: metric of the values.
+        names: names of A and B.
     """
 
     a: SideCells
@@ -108,12 +108,12 @@ class Sides:
     def key(self) -> list[str]:
         """The factors on which cells are matched.
 
-        How long an operation computes its name says; where that is `compute=auto`, each launch has found another time.
+        Not `computation`: the name of the operation has it, and with `compute=auto` its time differs by launch.
         """
         return [name for name in FACTORS if name not in self.compared and name != "computation"]
 
     def values(self, cells: SideCells) -> dict[str, object]:
-        """The values of a side of the factors that are compared."""
+        """Compared factor -> value of a side."""
         return {name: getattr(cells, name).tolist()[0] for name in FACTORS if name in self.compared}
 
     def mismatch(self) -> str:
@@ -122,7 +122,7 @@ class Sides:
             values = [dict.fromkeys(getattr(side, name).tolist()) for side in (self.a, self.b)]
             if values[0].keys() & values[1].keys():
                 continue
-            return f"{name} is {' / '.join(', '.join(map(str, each)) for each in values)}"
+            return f"{name} is {' / '.join(', '.join(map(str, side)) for side in values)}"
         return "they share values of each factor, but no combination of values"
 
 
@@ -134,22 +134,22 @@ def sides_of(
     metric: str,
     statistic: str,
 ) -> Sides:
-    """Returns the cells of both sides, with the states that they share.
+    """Selects the cells of both sides and of the history, and names the states of the machine for all together.
 
     Raises:
-        UsageError: the conditions make no comparison, or no cell meets one of them.
+        UsageError: the conditions make no comparison, or no cell meets a condition.
     """
     other = a if b is None else b
     history_is_a = history is not None and b is None
     same = not history_is_a and is_same(a, other)
     check_conditions(conditions, same and b is None, same and history is not None)
     cells_b = select(measured_of(other, metric, statistic), conditions[1])
-    named = names_of_history(history or ())
+    sessions = names_of_history(history or ())
     past = None
     if history is not None:
         tables = {
             name: measured_of(session, metric, statistic)
-            for name, session in named.items()
+            for name, session in sessions.items()
             if has_metric(session, metric)
         }
         past = history_cells(tables, conditions[0]) or cells_b[:0]
@@ -158,15 +158,16 @@ def sides_of(
         past = cells_a
     else:
         cells_a = select(measured_of(a, metric, statistic), conditions[0])
-        if not (same and isinstance(a, Experiment)):  # the states of one experiment are those of all its cells
+        if not (same and isinstance(a, Experiment)):  # one experiment has named the states of all its cells already
             cells_a, cells_b, *pasts = in_common_states(cells_a, cells_b, *([] if past is None else [past]))
             past = pasts[0] if pasts else None
     candidates = set(conditions[0]) if same else {*conditions[0], *LABELS}
     compared = {name for name in candidates if differs(getattr(cells_a, name), getattr(cells_b, name))}
     if past is not None and not history_is_a:
         past = alike(past, cells_a, compared)
-    if same and not compared:  # with itself, nothing can differ
+    if same and not compared:  # A and B are the same cells: the clocks cannot change their ratio
         cells_a, cells_b = (cells.replaced(uncertainty=np.zeros(len(cells))) for cells in (cells_a, cells_b))
+    # Pairs need launches of A and B in turn, in rounds of a plan.
     in_turn = compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None)
     return Sides(
         a=cells_a,
@@ -174,7 +175,7 @@ def sides_of(
         past=past,
         of_a=a,
         of_b=other,
-        history=named,
+        history=sessions,
         history_is_a=history_is_a,
         same=same,
         paired=same and in_turn,
@@ -185,10 +186,15 @@ def sides_of(
 
 
 def check_conditions(conditions: tuple[Conditions, Conditions], alone: bool, useless_history: bool) -> None:
-    """Checks conditions on two sides; `alone`: they are all that A and B differ in.
+    """Checks the conditions on A and B.
+
+    Args:
+        conditions: factor -> value, of A and of B.
+        alone: True if A and B can differ only by the conditions.
+        useless_history: True if A and B are of one experiment and there is a history.
 
     Raises:
-        UsageError: they make no comparison.
+        UsageError: the conditions make no comparison.
     """
     if set(conditions[0]) != set(conditions[1]):
         raise UsageError(
@@ -207,18 +213,18 @@ def is_same(a: Side, b: Side) -> bool:
 
 
 def names_of_sides(a: Side, b: Side) -> tuple[str, str]:
-    """The names of A and B: paths where two experiments have the same name."""
+    """The names of A and B; their paths if two experiments have the same name."""
     if isinstance(a, Experiment) and isinstance(b, Experiment) and a.name == b.name and not is_same(a, b):
         return str(a.path), str(b.path)
     return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"
 
 
 def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
-    """Experiments by the last part of their paths where it is unique, else by their paths; the oldest first."""
+    """Name -> experiment, the oldest first; the name is that of the directory if it is unique, else the path."""
     history = in_order_of_time(history)
-    last = Counter(side.path.name for side in history if isinstance(side, Experiment))
+    counts = Counter(side.path.name for side in history if isinstance(side, Experiment))
     return {
-        (side.path.name if last[side.path.name] == 1 else str(side.path))
+        (side.path.name if counts[side.path.name] == 1 else str(side.path))
         if isinstance(side, Experiment)
         else str(i): side
         for i, side in enumerate(history, 1)
@@ -226,7 +232,7 @@ def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
 
 
 def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
-    """Experiments by the start of their first launch; as they are where one of them does not say it."""
+    """Sorts experiments by the start of their first launch; keeps the order if a start is unknown."""
     starts = [
         start_of(launch.context for launch in side.launches) if isinstance(side, Experiment) else math.nan
         for side in history
@@ -237,15 +243,15 @@ def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
 
 
 def measured_of(side: Side, metric: str, statistic: str) -> SideCells:
-    """The cells of a side.
+    """Reads the cells of a side with the number to compare.
 
     Raises:
         UsageError: a frame lacks columns, or no launch of an experiment has the metric.
     """
     if isinstance(side, Experiment):
-        side.lines_on_metric(metric)
+        side.lines_on_metric(metric)  # raises if no launch has the metric
         cells = side.cell_table
-        if isinstance(side, ToolExperiment):  # operations that have numbers of other kinds alone are no failures
+        if isinstance(side, ToolExperiment):  # skip operations that only have numbers of other kinds
             cells = cells[cells.source[f"{metric}_{statistic}"].notna().to_numpy()]
         return side_cells(cells, metric, statistic)
     needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
@@ -255,14 +261,14 @@ def measured_of(side: Side, metric: str, statistic: str) -> SideCells:
 
 
 def side_cells(cells: Cells, metric: str, statistic: str = "median") -> SideCells:
-    """Cells with a statistic of a metric as the number that is compared."""
-    unread = np.full(len(cells), np.nan)
+    """Converts cells to a side; the value is a statistic of a metric."""
+    no_readings = np.full(len(cells), np.nan)
     value = cells.source[f"{metric}_{statistic}"].to_numpy(dtype=float)
-    low, high = (np.asarray(cells.source.get(name, unread), dtype=float) for name in (LOW, HIGH))
+    low, high = (np.asarray(cells.source.get(name, no_readings), dtype=float) for name in (LOW, HIGH))
     return SideCells(
         **{name: getattr(cells, name) for name in (*FACTORS, "launch", "status", "canary_path")},
         counts=cells.counts,
-        value=1 / value if is_rate(metric) else value,  # of rates the time of a byte or a message
+        value=1 / value if is_rate(metric) else value,  # for a rate, the time of a byte or message
         uncertainty=cells.uncertainty(metric, statistic),
         session=np.full(len(cells), "", dtype=object),
         canary_low=low,
@@ -271,18 +277,18 @@ def side_cells(cells: Cells, metric: str, statistic: str = "median") -> SideCell
 
 
 def has_metric(side: Side, metric: str) -> bool:
-    """Whether a session of a history has a metric in some launch; an older downbeat-bench knew fewer."""
+    """True if a launch of a session has the metric; older versions of downbeat-bench lack some."""
     return not isinstance(side, Experiment) or any(metric in launch.metrics for launch in side.launches)
 
 
 def differs(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether a factor has one value on either side, and another one."""
-    values = [set(each.tolist()) for each in (a, b)]
+    """True if each side has a single value of a factor, and the two values differ."""
+    values = [set(column.tolist()) for column in (a, b)]
     return len(values[0]) == len(values[1]) == 1 and values[0] != values[1]
 
 
 def in_common_states(*sides: SideCells) -> list[SideCells]:
-    """Cells of several experiments with the states that these had together."""
+    """Names the states of the machine anew over all cells of several experiments."""
     together = SideCells.of_frame(with_states(SideCells.joined(sides).frame()))
     together = together.replaced(counts=together.status == OK)
     ends = np.cumsum([len(side) for side in sides])
@@ -290,7 +296,7 @@ def in_common_states(*sides: SideCells) -> list[SideCells]:
 
 
 def history_cells(tables: Mapping[str, SideCells], conditions: Mapping[str, object]) -> SideCells | None:
-    """The cells of all sessions, tables by name, that meet conditions, with their session; None if there are none."""
+    """Joins the cells of all sessions that meet the conditions, with the name of their session; None without cells."""
     kept = []
     for name, table in tables.items():
         try:
@@ -302,13 +308,13 @@ def history_cells(tables: Mapping[str, SideCells], conditions: Mapping[str, obje
 
 
 def alike(cells: SideCells, side: SideCells, compared: Iterable[str]) -> SideCells:
-    """The cells of a history with A's values of the factors that are compared.
+    """Selects the cells of a history with A's values of the compared factors.
 
-    A name that the history has but once is that of A, whatever it is: `library` and `environment` are names that people
-    give.
+    If the history has only one value of a factor, it stands for A's: users choose the names of `library` and
+    `environment`.
 
     Raises:
-        UsageError: the history has several values of such a factor, and none is that of A.
+        UsageError: the history has several values of a factor, but not A's.
     """
     for name in compared:
         value, present = getattr(side, name)[0], getattr(cells, name)

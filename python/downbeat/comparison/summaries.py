@@ -1,4 +1,4 @@
-"""Cells over launches, and their names: what tables, reports and pictures are made of."""
+"""Summarizes cells over launches and names them, for tables, reports and pictures."""
 
 from __future__ import annotations
 
@@ -15,60 +15,59 @@ from downbeat.statistics.location import Interval, typical_interval
 from downbeat.tables import Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import bytes_text
 
-# With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
-MOST_OPERATIONS = 12
+MAX_OPERATIONS = 12  # with pictures of their own; with more, a page takes minutes to draw
 
 
 def plain_cells(experiment: Experiment) -> Cells:
-    """The plain cells of an experiment (`Cells.plain`)."""
+    """Selects the plain cells of an experiment: measured, without late ranks (`Cells.plain`)."""
     cells = experiment.cell_table
     return cells[cells.plain]
 
 
-# The other factors of one operation's cells, without size and delay.
+# Factors of the cells of one operation, except size, start and arrival pattern.
 CONFIGURATION = ("library", "ranks", "environment", "variant", "datatype", "algorithm", "state")
 # Factors of the cases in which algorithms are compared.
 PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "state")
 
 
 def described(factors: Mapping[str, Iterable[object]]) -> Texts:
-    """For each row the values of the factors that vary: `mpich, 4 ranks, 64K bytes`.
+    """Describes each row by its values of the factors that vary, e.g. `mpich, 4 ranks, 64K bytes`.
 
     Args:
-        factors: their values by name, a value for each row.
+        factors: name -> values, one per row.
     """
-    every = {name: list(values) for name, values in factors.items()}
-    texts = [[value_text(name, value) for value in values] for name, values in every.items() if len(set(values)) > 1]
-    rows = len(next(iter(every.values()), ()))
+    columns = {name: list(values) for name, values in factors.items()}
+    texts = [[value_text(name, value) for value in values] for name, values in columns.items() if len(set(values)) > 1]
+    rows = len(next(iter(columns.values()), ()))
     return np.array([", ".join(row) for row in zip(*texts, strict=True)] if texts else [""] * rows, dtype=object)
 
 
 def described_cells(cells: Table, factors: Sequence[str]) -> Texts:
-    """For each cell the values of the factors, columns of it, that vary."""
+    """Describes each cell by its values of the factors that vary."""
     return described({name: getattr(cells, name) for name in factors})
 
 
 def described_operations(cells: Factors, factors: Sequence[str]) -> Texts:
-    """For each cell its operation, and the values of the factors that vary among cells of that."""
+    """Describes each cell by its operation, and its values of the factors that vary among cells of this operation."""
     texts = np.array([""] * len(cells), dtype=object)
     for operation, rows in grouped(cells.operation):
-        named = described_cells(cells[rows], factors)
-        texts[rows] = [f"{operation}, {text}" if text else operation for text in named]
+        descriptions = described_cells(cells[rows], factors)
+        texts[rows] = [f"{operation}, {text}" if text else operation for text in descriptions]
     return texts
 
 
 def row_names(cells: Factors, factors: Iterable[str] = FACTORS) -> Texts:
-    """The operation of each cell, and what else but size varies among cells of that, of these factors."""
+    """Describes each cell like `described_operations`, without its size."""
     return described_operations(cells, [name for name in factors if name not in ("operation", "size")])
 
 
 def sizes_after(cells: Factors) -> Texts:
-    """The size of each cell as the end of its name; empty where the operation has none."""
+    """The end of the name of each cell: a comma and its size; empty for an operation without a size."""
     return np.array([f", {value_text('size', size)}" if size else "" for size in cells.size.tolist()], dtype=object)
 
 
 def value_text(factor: str, value: object) -> str:
-    """A factor's value in words that need no heading."""
+    """Writes the value of a factor so that it needs no heading."""
     if factor == "size":
         return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
     if factor == "ranks":
@@ -82,16 +81,16 @@ def value_text(factor: str, value: object) -> str:
     return synchronizer_name(value) if factor in ("line", "synchronizer") else str(value)
 
 
-METRIC = "latency_avg"
+METRIC = "latency_avg"  # of reports and summaries
 
-
+# Metrics of overlap -> their definition.
 DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
 
 
 def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
-    """Returns the typical launch with its 95 % interval; NaN where a value is missing or not positive.
+    """The typical launch with its 95 % interval; NaN if a value is missing or not positive.
 
-    `hidden` is how much all values may be off together, as by the step of a clock.
+    `hidden` is the common error of all values, e.g. by the step of a clock; it widens the interval.
     """
     numbers = np.asarray(values, dtype=float)
     if not len(numbers) or not (numbers > 0).all():
@@ -100,9 +99,9 @@ def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
 
 
 def mean_interval(values: ArrayLike) -> Interval:
-    """Returns the mean over launches with its 95 % interval by Student's t, for what can be zero or negative.
+    """The mean over launches with its 95 % interval by Student's t, for values that can be zero or negative.
 
-    A single launch has no interval: its ends are NaN, as all is where a value is missing.
+    The ends are NaN for a single launch; all numbers are NaN if a value is missing.
     """
     numbers = np.asarray(values, dtype=float)
     mean = float(numbers.mean()) if len(numbers) else np.nan
@@ -112,32 +111,32 @@ def mean_interval(values: ArrayLike) -> Interval:
     return Interval(mean, mean - half, mean + half, len(numbers))
 
 
-QUANTILES = ("p5", "p95", "p99")
+QUANTILES = ("p5", "p95", "p99")  # columns of CellSummaries
 
 
 class CellSummaries(Factors):
-    """Cells over launches; NaN where there is no number."""
+    """Cells over launches; NaN stands for an unknown number."""
 
     launches: Ints = column("launches of the cell")
     median: Floats = column("typical launch's median", "s")
-    low: Floats = column("lower end of its 95 % interval, wider by what the step of the clock hides", "s")
-    high: Floats = column("upper end", "s")
+    low: Floats = column("lower end of its 95 % interval, which includes the step of the clock", "s")
+    high: Floats = column("upper end of this interval", "s")
     p5: Floats = column("median over launches of the 5th percentile", "s")
-    p95: Floats = column("of the 95th percentile", "s")
-    p99: Floats = column("of the 99th percentile", "s")
+    p95: Floats = column("median over launches of the 95th percentile", "s")
+    p99: Floats = column("median over launches of the 99th percentile", "s")
     rejected: Floats = column("share of attempts that failed to start together", "1")
-    status: Texts = column("statuses in launches other than ok, with commas")
+    status: Texts = column("statuses in launches, except ok, separated by commas")
 
 
-SUMMARY_COLUMNS = [each.name for each in CellSummaries.columns() if each.name not in FACTORS]
+SUMMARY_COLUMNS = [field.name for field in CellSummaries.columns() if field.name not in FACTORS]
 
 
 def summaries_of(cells: Cells, factors: Sequence[str], metric: str) -> CellSummaries:
     """Summarizes cells over launches.
 
     Args:
-        cells: of an experiment, or of `Estimates.frame`, which has no quantiles and no counts.
-        factors: tell the rows apart; of other factors a row has the first value.
+        cells: cells of an experiment, or of `Estimates.frame`, which has no quantiles and no counts.
+        factors: factors that distinguish the rows; for another factor a row has its first value.
         metric: one of `METRICS`.
     """
     rows: list[dict[str, object]] = []
@@ -159,20 +158,20 @@ def summaries_of(cells: Cells, factors: Sequence[str], metric: str) -> CellSumma
 
 
 def median_of(values: Floats) -> float:
-    """The median of the numbers that are there; NaN of none."""
+    """The median without NaN; NaN if nothing remains."""
     known = values[~np.isnan(values)]
     return float(np.median(known)) if known.size else np.nan
 
 
 def typical_of_launches(medians: Floats, hidden: float = 0.0) -> Interval:
-    """The typical one of the launches that have a median; NaN where one of them has no logarithm.
+    """The typical launch, without launches that have no median; NaN if a median is not positive.
 
-    `hidden` is how much all may be off together.
+    `hidden` is the common error of all medians; it widens the interval.
     """
     measured = medians[np.isfinite(medians)]
     if measured.size == 1:
         return Interval(float(measured[0]), np.nan, np.nan, 1)
-    # For example the exit skew of a single rank, or of a clock with coarse steps, which can be 0.
+    # A median can be 0, e.g. the exit skew of a single rank, or on a clock with coarse steps.
     if measured.size == 0 or np.any(measured <= 0):
         return Interval(np.nan, np.nan, np.nan, measured.size)
     return typical_interval(measured, hidden=hidden)

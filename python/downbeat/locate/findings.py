@@ -1,4 +1,8 @@
-"""Findings: the slow nodes and links of each setting as facts."""
+"""Finds slow nodes and links from the times of all pairs of nodes, and states them as facts.
+
+A setting is one kind of measurement of all pairs, e.g. a message size. A fault is a node or link that is slower than
+its peers, or than in a baseline: an earlier measurement. A link is a pair of nodes, in both directions or in one.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +44,8 @@ from downbeat.statistics.faults import (
 )
 from downbeat.tables import Floats
 
-LEAST_SHIFT = 1.02  # of all pairs against a baseline, that is mentioned
-MANY_FAILED = 3  # failed pairs of a node that are mentioned
+MIN_SHIFT = 1.02  # smallest ratio of all pairs to a baseline that is reported
+MANY_FAILED = 3  # a node with this many failed pairs is named
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,11 @@ class Findings:
     """The findings of a setting.
 
     Attributes:
-        times: of its pairs.
+        times: times of its pairs.
         located: faults, with indices of nodes.
         accused: facts on slow nodes and links, nodes first.
-        remarks: facts on the machine, and power.
-        deviations: log times against peers, or against the baseline; shape (n, n).
+        remarks: facts on the steadiness of the machine and on the power of the search.
+        deviations: log of the ratio to peers, or to the baseline; shape (nodes, nodes), NaN if not measured.
     """
 
     times: PairTimes
@@ -64,23 +68,23 @@ class Findings:
 
     @property
     def unsteady(self) -> bool:
-        """Whether the machine is not steady."""
+        """True if times vary too much to name a node or link."""
         return not self.located.steady
 
 
 def find(settings: Sequence[PairTimes], baseline: Sequence[PairTimes] = (), since: str = "") -> list[Findings]:
-    """The findings of all settings, which share the probability of a false alarm.
+    """Finds faults in all settings; together they have the false alarm probability `FALSE_ALARM`.
 
     Args:
-        settings: pairs of each.
-        baseline: pairs at an earlier date; faults are then changes since.
+        settings: times of pairs in each setting.
+        baseline: earlier times of pairs; faults are then pairs that have become slower.
         since: name of the baseline.
 
     Raises:
         UsageError: there are too few nodes, or a setting has no baseline.
     """
     level = FALSE_ALARM / len(settings)
-    earlier = {each.setting: each for each in baseline}
+    earlier = {times.setting: times for times in baseline}
     results = []
     for times in settings:
         if baseline and times.setting not in earlier:
@@ -90,20 +94,20 @@ def find(settings: Sequence[PairTimes], baseline: Sequence[PairTimes] = (), sinc
 
 
 def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: str) -> Findings:
-    """The findings of a setting.
+    """Finds faults in a setting.
 
     Args:
-        times: of its pairs.
+        times: times of its pairs.
         level: probability of a false alarm.
-        earlier: the same setting in the baseline, if there is one.
+        earlier: the same setting in the baseline; None without a baseline.
         since: name of the baseline.
     """
     check_nodes(times)
     logs, printed = times.log_times(), times.printed()
     expected = np.full(printed.shape, np.nan)
     if earlier:
-        before = aligned_to(times.names, earlier)
-        logs, expected = logs - before[0], before[1]
+        baseline_logs, expected = aligned_to(times.names, earlier)
+        logs = logs - baseline_logs
     logs = logs[~np.isnan(logs).all(axis=(1, 2))]
     if not len(logs):
         raise UsageError(f"the baseline has none of the pairs{f' of {times.setting!r}' if times.setting else ''}")
@@ -114,8 +118,9 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
         against = Against(printed - expected - shift, printed - expected - shift, against.scatter)
     nodes, links = (Certainty(FALSE_ALARM, PLANTED, power) for power in (located.node_power, located.link_power))
     slow = [slowness(times, printed, against, fault) for fault in located.faults]
-    accused: list[Fact] = [SlowNode(times.setting, since, each, nodes) for each in slow if each.counted == "pairs"]
-    slow_links = tuple(each for each in slow if each.counted == "values")
+    slow_nodes = [node for node in slow if node.counted == "pairs"]
+    slow_links = tuple(link for link in slow if link.counted == "values")
+    accused: list[Fact] = [SlowNode(times.setting, since, node, nodes) for node in slow_nodes]
     accused += [SlowLinks(times.setting, since, slow_links, links)] if slow_links else []
     remarks: list[Fact] = []
     if not located.steady:
@@ -125,7 +130,7 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
         remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
     if located.links_steady and located.link_power == 0:
         remarks.append(SingleValues(times.setting, located.values))
-    if earlier and max(shift, -shift) > math.log(LEAST_SHIFT):
+    if earlier and max(shift, -shift) > math.log(MIN_SHIFT):
         remarks.append(AllSlower(times.setting, since, math.exp(shift)))
     return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(against.sender, against.receiver))
 
@@ -134,7 +139,7 @@ def check_nodes(times: PairTimes) -> None:
     """Refuses pairs of too few nodes.
 
     Raises:
-        UsageError: there are too few.
+        UsageError: there are fewer nodes than a search needs.
     """
     if len(times.names) < MIN_NODES:
         raise UsageError(
@@ -144,7 +149,7 @@ def check_nodes(times: PairTimes) -> None:
 
 
 def aligned_to(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats]:
-    """Median log times of a baseline, as measured and as printed, in the order of other names; NaN where missing."""
+    """Median log times of a baseline, measured and printed, for the nodes `names` in their order; NaN if missing."""
     index = {name: number for number, name in enumerate(earlier.names)}
     rows = np.array([index.get(name, -1) for name in names])
     pair_known = (rows >= 0) & (rows >= 0)[:, np.newaxis]
@@ -157,18 +162,19 @@ def aligned_to(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats
 
 
 def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) -> Slowness:
-    """A fault with the values of its slow pairs.
+    """Describes a fault by the median value of its slow pairs, and that of their peers.
 
     Args:
-        times: of the setting.
+        times: times of the setting.
         printed: median log times of pairs.
-        against: the same against peers.
-        fault: of the setting.
+        against: deviations of these from peers.
+        fault: a fault of the setting.
     """
     if fault.kind == "link":
         value, deviation = printed[fault.members], against.link[fault.members]
     else:
         rows = list(fault.members)
+        # Direction 2: the node is slow as a receiver.
         values, deviations = (printed.T, against.receiver.T) if fault.direction == 2 else (printed, against.sender)
         slow = deviations[rows] > math.log(FACTOR)
         value = float(np.median(values[rows][slow]))
@@ -188,7 +194,7 @@ def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) 
 
 
 def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
-    """The reasons for which the machine is not steady; `named`: whether a node or link is named nevertheless."""
+    """The reasons why the machine is not steady; `named` is True if a node or link is named nevertheless."""
     few_links = located.suspect_links <= MAX_LINKS * len(times.names)
     return NotSteady(
         setting=times.setting,
@@ -204,7 +210,7 @@ def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
 
 
 def failed_pairs(settings: Iterable[PairTimes]) -> list[FailedPairs]:
-    """The pairs without values; settings with the same ones together."""
+    """The pairs without values; a fact joins the settings with the same failed pairs."""
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for times in settings:
         if times.failed:

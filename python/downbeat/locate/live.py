@@ -1,4 +1,8 @@
-"""Findings in a file of `downbeat-bench pairs`: suspects of the tournament are named if fresh rounds confirm them."""
+"""Finds slow nodes and links in a file of `downbeat-bench pairs`.
+
+The program measures all pairs of nodes (the tournament) and looks again at suspects in fresh rounds, each time with
+controls: pairs of other nodes. A suspect is named if its fresh rounds confirm it. A leaf is a group of near nodes.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,14 @@ from downbeat.statistics.fresh import Rounds, confirmed, confirming_power
 from downbeat.tables import Floats, Ints
 
 NODE_ROUNDS, LINK_ROUNDS = 24, 10  # fresh rounds of a suspect, as downbeat-bench makes them
-DIRECTED = 0.8  # share of the additional time that is in one direction, from which on the direction is named
-# Least distance from the median of the ranks, relative or absolute, beyond which a rank is named by itself.
-LEAST = {"loop_seconds": 0.05, "wake_delay": 1.0, "interruptions_per_s": 1.0}
-LEAST_RATE = 100e-6  # of a clock; crystals are within 50 ppm of each other
+DIRECTED = 0.8  # share of the additional time in one direction from which the direction is named
+# Column of RankStates -> smallest distance from the median of the ranks, relative to it, at which a rank is named.
+MIN_DEVIATION = {"loop_seconds": 0.05, "wake_delay": 1.0, "interruptions_per_s": 1.0}
+MIN_RATE_ERROR = 100e-6  # of a clock that is named; crystals are within 50 ppm of each other
 
 
 def find_live(measured: PairFile) -> Findings:
-    """The findings of a file."""
+    """Finds faults in a file; fresh rounds replace the verdicts of the tournament."""
     times = measured.tournament()
     check_nodes(times)
     findings = find_in(times, FALSE_ALARM, None, "")
@@ -48,12 +52,12 @@ def find_live(measured: PairFile) -> Findings:
     nodes_steady = len(single) - len(in_leaves) <= max(1.0, MAX_SUSPECTS * nodes)
     links_steady = nodes_steady and links <= MAX_LINKS * nodes
     slow = confirmed_suspects(measured)
-    slow_nodes = [each for each in slow if len(each.ends) == 1 and (nodes_steady or each.ends[0] in in_leaves)]
-    slow_links = tuple(each for each in slow if len(each.ends) == 2)  # fresh rounds decide, also beside many suspects
+    slow_nodes = [node for node in slow if len(node.ends) == 1 and (nodes_steady or node.ends[0] in in_leaves)]
+    slow_links = tuple(link for link in slow if len(link.ends) == 2)  # fresh rounds decide, also beside many suspects
     powers = live_powers(measured, times, findings.located)
     of_nodes, of_links = (Certainty(FALSE_ALARM, PLANTED, power) for power in powers)
     leaves_and_nodes = with_leaves(slow_nodes, [[measured.names[node] for node in group] for group in groups])
-    accused: list[Fact] = [SlowNode("", "", each, of_nodes) for each in leaves_and_nodes]
+    accused: list[Fact] = [SlowNode("", "", node, of_nodes) for node in leaves_and_nodes]
     accused += [SlowLinks("", "", slow_links, of_links)] if slow_links else []
     located = dataclasses.replace(
         findings.located,
@@ -77,18 +81,18 @@ def find_live(measured: PairFile) -> Findings:
 def confirmed_suspects(measured: PairFile) -> list[Slowness]:
     """The suspects that fresh rounds confirm, with their times."""
     rounds = [rounds_of(measured.looks, number, FRESH) for number in range(len(measured.suspects))]
-    flags = confirmed([each for each, _ in rounds])
+    is_confirmed = confirmed([times for times, _ in rounds])
     return [
-        slowness(measured, suspect, *each)
-        for suspect, each, flag in zip(measured.suspects, rounds, flags, strict=True)
+        slowness(measured, suspect, *rounds_and_looks)
+        for suspect, rounds_and_looks, flag in zip(measured.suspects, rounds, is_confirmed, strict=True)
         if flag
     ]
 
 
 def live_powers(measured: PairFile, times: PairTimes, located: Located) -> tuple[float, float]:
-    """The shares of nodes and of links that would be suspected and confirmed, were they PLANTED times slower.
+    """The probability that a node, and that a link, is suspected and confirmed if it is PLANTED times slower.
 
-    Of too many suspects the slowest were looked at again: a link must then be slower than the last of these.
+    With too many suspects only the slowest have fresh rounds: a link must then be slower than the last of these.
     """
     margins = located.link_margins
     looked_at = [margins[suspect] for suspect in measured.suspects if len(suspect) == 2]
@@ -101,34 +105,35 @@ def live_powers(measured: PairFile, times: PairTimes, located: Located) -> tuple
 
 
 def rounds_of(looks: Looks, suspect: int, passed: int) -> tuple[Rounds, Looks]:
-    """The looks at a suspect with the log times of the controls after each; and these looks, the suspect's alone."""
+    """Returns the rounds of a suspect, log times with those of up to two controls; and its looks in these rounds."""
     rows = looks[np.flatnonzero((looks.suspect == suspect) & (looks.passed == passed))]
     first = np.flatnonzero(rows.role == SUSPECT)
     ends = np.append(first, len(rows))[1:]
     controls = np.full((len(first), 2), np.nan)
     for number, (begin, end) in enumerate(zip(first, ends, strict=True)):
-        beside = [row for row in range(begin + 1, end) if rows.role[row] == CONTROL and rows.both[row] > 0][:2]
-        controls[number, : len(beside)] = np.log(rows.both[beside])
+        controls_after = [row for row in range(begin + 1, end) if rows.role[row] == CONTROL and rows.both[row] > 0][:2]
+        controls[number, : len(controls_after)] = np.log(rows.both[controls_after])
     complete = (rows.both[first] > 0) & ~np.isnan(controls).all(axis=1)
     return Rounds(np.log(rows.both[first][complete]), controls[complete]), rows[first[complete]]
 
 
 def slowness(measured: PairFile, suspect: tuple[int, ...], rounds: Rounds, looks: Looks) -> Slowness:
-    """A confirmed suspect with its times.
+    """Describes a confirmed suspect by its median time and that of its controls.
 
     Args:
         measured: the file.
         suspect: indices of a node, or of the ends of a link.
         rounds: the fresh rounds.
-        looks: at the suspect in them.
+        looks: the looks at the suspect in these rounds.
     """
-    value, peers = (math.exp(float(np.median(each))) for each in (rounds.times, np.nanmean(rounds.controls, axis=1)))
+    value, peers = (math.exp(float(np.median(logs))) for logs in (rounds.times, np.nanmean(rounds.controls, axis=1)))
     from_first = looks.a == suspect[0]
     out = np.where(from_first, looks.seconds_ab, looks.seconds_ba)
     back = np.where(from_first, looks.seconds_ba, looks.seconds_ab)
-    extra = float(np.median(out - back)) / 2  # of a direction beyond the mean
-    more = value - peers
-    direction = 0 if abs(extra) < DIRECTED * more else 1 if extra > 0 else 2
+    beyond_mean = float(np.median(out - back)) / 2  # additional time of the way out
+    direction = 0  # both directions
+    if abs(beyond_mean) >= DIRECTED * (value - peers):
+        direction = 1 if beyond_mean > 0 else 2  # out of the first end, or into it
     return Slowness(
         ends=tuple(measured.names[end] for end in suspect),
         direction=direction,
@@ -143,20 +148,20 @@ def slowness(measured: PairFile, suspect: tuple[int, ...], rounds: Rounds, looks
 
 
 def with_leaves(nodes: list[Slowness], groups: list[list[str]]) -> list[Slowness]:
-    """Slow nodes, those of a group of names as a leaf; leaves first."""
-    alone, merged = {each.ends[0]: each for each in nodes}, []
+    """Merges slow nodes of the same group (names of nodes) to a slow leaf; leaves come first."""
+    single, merged = {node.ends[0]: node for node in nodes}, []
     for group in groups:
-        members = [alone.pop(name) for name in group if name in alone]
+        members = [single.pop(name) for name in group if name in single]
         if len(members) > LEAF_SUSPECTS:
-            middle = sorted(members, key=lambda each: each.ratio)[len(members) // 2]
-            merged.append(dataclasses.replace(middle, ends=tuple(each.ends[0] for each in members)))
+            middle = sorted(members, key=lambda node: node.ratio)[len(members) // 2]
+            merged.append(dataclasses.replace(middle, ends=tuple(node.ends[0] for node in members)))
         else:
-            alone |= {each.ends[0]: each for each in members}
-    return merged + sorted(alone.values(), key=lambda each: -each.ratio)
+            single |= {node.ends[0]: node for node in members}
+    return merged + sorted(single.values(), key=lambda node: -node.ratio)
 
 
 def noise_of(logs: Floats) -> Floats:
-    """Deviations of single values from the other value of their pair, on the scale of one value."""
+    """Deviations of single log times, from the differences between the two values of each pair."""
     if len(logs) < 2:
         return np.zeros(1)
     differences = (logs[0] - logs[1]).ravel()
@@ -165,10 +170,10 @@ def noise_of(logs: Floats) -> Floats:
 
 
 def rank_checks(measured: PairFile) -> list[Fact]:
-    """Ranks that are beyond the others by themselves: slow, often interrupted, or with a clock off its rate."""
+    """Ranks that deviate from the other ranks: slow, often interrupted, or with a clock at a wrong rate."""
     facts: list[Fact] = []
     for column in RankStates.columns():
-        if column.name not in {*LEAST, "clock_rate"}:
+        if column.name not in {*MIN_DEVIATION, "clock_rate"}:
             continue
         values: Floats = getattr(measured.states, column.name)
         known = np.flatnonzero(~np.isnan(values))
@@ -176,7 +181,7 @@ def rank_checks(measured: PairFile) -> list[Fact]:
             continue
         middle = float(np.median(values[known]))
         distance = np.abs(values - middle) if column.name == "clock_rate" else values - middle
-        least = LEAST_RATE if column.name == "clock_rate" else LEAST[column.name] * abs(middle)
+        least = MIN_RATE_ERROR if column.name == "clock_rate" else MIN_DEVIATION[column.name] * abs(middle)
         limit = max(least, node_threshold(len(known), FALSE_ALARM) * sigma_of(values))
         beyond: Ints = known[distance[known] > limit]
         ranks = tuple(Outlier(measured.ranks[rank], float(values[rank]), middle) for rank in beyond)

@@ -1,4 +1,4 @@
-"""Heat maps of pairs."""
+"""Draws heat maps of the times of all pairs of nodes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from downbeat.output.blocks import Picture, anchor
 from downbeat.report.style import TEXT_POINTS, finish, new_figure
 from downbeat.text import evenly
 
-LEAST_SCALE = 0.5  # log2 of the ratio at the end of the color scale: smaller deviations are pale
-MOST_SCALE = 3.0
-MOST_LABELS = 32
+# Limits of the log2 of the ratio at the end of the color scale; deviations below the first are pale.
+MIN_SCALE, MAX_SCALE = 0.5, 3.0
+MAX_LABELS = 32  # names of nodes along an axis
 
 
 def heat_map(findings: Findings) -> Picture:
-    """Times of all pairs against those of peers, a row for each node."""
+    """Draws the ratio of the time of each pair to that of its peers; rows send, columns receive."""
     names, setting = findings.times.names, findings.times.setting
     ratios = findings.deviations / np.log(2)
     known = ratios[~np.isnan(ratios)]
-    scale = min(MOST_SCALE, max(LEAST_SCALE, float(np.abs(known).max(initial=0.0))))
+    scale = min(MAX_SCALE, max(MIN_SCALE, float(np.abs(known).max(initial=0.0))))
     figure = new_figure(height=6.0)
     axes = figure.subplots()
     image = axes.imshow(ratios, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -scale, scale), interpolation="nearest")
-    shown = evenly(range(len(names)), MOST_LABELS)
+    shown = evenly(range(len(names)), MAX_LABELS)
     axes.set_xticks(shown, [names[node] for node in shown], rotation=90)
     axes.set_yticks(shown, [names[node] for node in shown])
     finish(axes, "to", "from")
@@ -48,9 +48,6 @@ def heat_map(findings: Findings) -> Picture:
         "red row and column, a slow link a red point at each side of the diagonal. White: as the peers, or not "
         "measured."
     )
-    return Picture(f"pairs-{anchor(setting)}".rstrip("-"), title_of(setting), caption, figure, numbers)
-
-
-def title_of(setting: str) -> str:
-    """The title of a setting."""
-    return f"Pairs in {setting}" if setting else "Pairs"
+    return Picture(
+        f"pairs-{anchor(setting)}".rstrip("-"), f"Pairs in {setting}" if setting else "Pairs", caption, figure, numbers
+    )

@@ -1,4 +1,7 @@
-"""The blocks that a view is made of. A view chooses and orders them, the writers beside this file lay them out."""
+"""The blocks of a view: sentences, tables, pictures, commands and so on.
+
+A view (`views/`) chooses and orders blocks; the writers of this folder (terminal, markdown, page, records) format them.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Depth(enum.IntEnum):
-    """How much of a view a reader gets: each depth has all blocks of those before it."""
+    """The detail of a view: each depth also has the blocks of the depths before it."""
 
-    SUMMARY = 1  # the end of a command that did something else
-    TEXT = 2  # a command whose output this is
+    SUMMARY = 1  # end of the output of another command, such as `downbeat run`
+    TEXT = 2  # output of a command that shows the view
     PAGE = 3  # a page, with pictures and definitions
 
 
@@ -31,7 +34,7 @@ class Block:
     """The base of blocks.
 
     Attributes:
-        depth: from which on the block is shown.
+        depth: smallest depth that shows the block.
     """
 
     depth: Depth = Depth.SUMMARY
@@ -42,27 +45,27 @@ class Heading(Block):
     """The beginning of a section.
 
     Attributes:
-        text: of the heading, unique in a view: it is the section's anchor.
-        note: beside its link in the table of contents.
+        text: text of the heading; unique in a view, because it becomes the anchor of the section.
+        note: text beside its link in the table of contents.
     """
 
     text: str
     note: str = ""
 
 
-# An answer is what the numbers come to, in front of all; a note is what they do not show.
+# An answer is the conclusion and comes first; a note is a limit of the numbers.
 Role = Literal["answer", "text", "warning", "note"]
 
 
 @dataclass(frozen=True)
 class Line(Block):
-    """A sentence, of a fact or fixed.
+    """A sentence: the wording of a fact, or a fixed text.
 
     Attributes:
         content: the fact, or plain text.
-        role: of the sentence.
-        label: in front of it, one or two words: "where", "next".
-        brief: whether a fact is in its short wording.
+        role: role of the sentence.
+        label: one or two words in front of it, e.g. "where", "next".
+        brief: True for the short wording of a fact.
     """
 
     content: Fact | str
@@ -83,10 +86,10 @@ class Number:
     """A number in large figures.
 
     Attributes:
-        value: as text.
-        unit: may be empty.
-        interval: as text; empty without an interval.
-        about: the quantity, and its cell.
+        value: the formatted number.
+        unit: unit of the number; may be empty.
+        interval: the formatted interval; empty without an interval.
+        about: name of the quantity and its cell.
     """
 
     value: str
@@ -97,7 +100,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Numbers(Block):
-    """At most three numbers in large figures; on a terminal the sentences say them."""
+    """At most three numbers in large figures, on pages only; sentences of the view also have them."""
 
     numbers: tuple[Number, ...]
     depth: Depth = field(default=Depth.PAGE, kw_only=True)
@@ -105,11 +108,11 @@ class Numbers(Block):
 
 @dataclass(frozen=True)
 class Terms(Block):
-    """Words with their meanings.
+    """Terms with their definitions.
 
     Attributes:
-        pairs: word and meaning.
-        columns: whether they are texts of equal rank side by side, such as a paper's statement and ours.
+        pairs: term and definition.
+        columns: True if the definitions are equal texts side by side, such as a statement of a paper and ours.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -122,16 +125,15 @@ class Table(Block):
     """A table.
 
     Attributes:
-        title: above it; also the name of its CSV file. Empty where the sentences before it say what it is.
-        frame: its rows.
-        fields: the columns that are shown, in their order; empty: all of the frame, numbers with four digits, units
-            at the end of names ("latency_us").
-        labels: how many of the fields, from the first, say what a row is.
-        across: the label whose values are side by side on a terminal; empty: none.
-        choices: lists of the other columns: a terminal has those of the first list that fits; empty: all.
-        more: what lists the rows that a writer leaves out, such as "downbeat show"; empty: the CSV file.
-        most: rows on a terminal; 0: all.
-        noun: what a row is, in the plural, where the rows left out are counted: "ranks".
+        title: text above it, and name of its CSV file; empty if the sentences before it introduce the table.
+        frame: rows of the table.
+        fields: column of the frame -> field, for the shown columns in their order; empty: all columns (`fields_of`).
+        labels: number of fields, from the first, that identify a row.
+        across: label whose values are side by side on a terminal; empty: none.
+        choices: lists of columns without labels; a terminal shows the first list that fits; empty: all columns.
+        more: command or file that has the rows beyond `most`, e.g. "downbeat show"; empty: the CSV file.
+        most: maximum number of rows on a terminal; 0: no limit.
+        noun: plural noun for rows, used to count omitted rows, e.g. "ranks".
     """
 
     title: str
@@ -146,22 +148,22 @@ class Table(Block):
 
     @property
     def columns(self) -> Mapping[str, Field]:
-        """The fields, those of the frame where none were chosen."""
+        """The fields; if there are none, fields of all columns of the frame."""
         return self.fields or fields_of(self.frame)
 
 
 @dataclass(frozen=True)
 class Picture(Block):
-    """A picture, on pages alone.
+    """A picture, on pages only.
 
     Attributes:
-        name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique in a view: its anchor.
-        title: of the picture.
-        caption: how to read it, and where its definition comes from; plain text.
-        figure: made without pyplot, so that nothing is global; `downbeat.report.style` has sizes and colors.
-        numbers: the data, a row per point; units in the names of the columns ("latency_us").
-        panels: the same as `downbeat.report.panel.Panel`s, where it was drawn from them.
-        narrow: the same with a panel a row, for a phone; None: the figure serves both.
+        name: unique name, e.g. "latency_by_processes-bcast"; its anchor, and the name of its files.
+        title: title of the picture.
+        caption: how to read it, and the source of its definition; plain text.
+        figure: a matplotlib figure, made without pyplot, which would keep it in memory.
+        numbers: the data, a row per point; names of columns end with units ("latency_us").
+        panels: the `downbeat.report.panel.Panel`s that it was drawn from, if any.
+        narrow: figure with one panel per row, for a phone; None: `figure` fits, too.
     """
 
     name: str
@@ -174,7 +176,7 @@ class Picture(Block):
     depth: Depth = field(default=Depth.PAGE, kw_only=True)
 
     def _repr_png_(self) -> bytes:
-        """The picture in a notebook."""
+        """The picture as PNG, for notebooks."""
         file = io.BytesIO()
         self.figure.savefig(file, format="png", dpi=SCREEN_DOTS)
         return file.getvalue()
@@ -185,7 +187,7 @@ SCREEN_DOTS = 110  # per inch
 
 @dataclass(frozen=True)
 class Characters(Block):
-    """A picture of characters, for terminals alone; pages have a `Picture` of the same."""
+    """A picture of characters, for terminals only; pages have a `Picture` instead."""
 
     lines: tuple[str, ...]
 
@@ -195,8 +197,8 @@ class Command(Block):
     """Commands to copy.
 
     Attributes:
-        lines: of a shell.
-        purpose: in front of them: "next", "measures the baseline".
+        lines: shell commands.
+        purpose: text in front of them, e.g. "next", "measures the baseline".
     """
 
     lines: tuple[str, ...]
@@ -205,11 +207,11 @@ class Command(Block):
 
 @dataclass(frozen=True)
 class Folded(Block):
-    """Blocks behind a line that opens them on a page; a text that is deep enough has them open.
+    """Blocks that a page hides until the reader opens them; a text of this depth shows them.
 
     Attributes:
-        summary: the line.
-        blocks: behind it.
+        summary: line that opens the blocks.
+        blocks: hidden blocks.
     """
 
     summary: str
@@ -219,13 +221,13 @@ class Folded(Block):
 
 @dataclass(frozen=True)
 class View:
-    """A subject, as blocks.
+    """The output on a subject, as blocks.
 
     Attributes:
-        title: of the page; the first line of a text.
-        blocks: in the order of a page.
-        byline: below the title: of what, on what.
-        record: the numbers for JSON beside the facts of the blocks.
+        title: title of a page, and first line of a text.
+        blocks: blocks in their order.
+        byline: line below the title: what was measured, and where.
+        record: numbers for JSON in addition to the facts of the blocks.
     """
 
     title: str
@@ -234,7 +236,7 @@ class View:
     record: Mapping[str, object] = field(default_factory=dict)
 
     def at(self, depth: Depth) -> tuple[Block, ...]:
-        """The blocks of a depth; no heading without a block behind it."""
+        """The blocks that a depth shows, without headings of empty sections."""
         shown = [block for block in self.blocks if block.depth <= depth]
         after = [*shown[1:], Heading("")][: len(shown)]
         return tuple(
@@ -244,23 +246,23 @@ class View:
         )
 
     def every(self) -> Iterator[Block]:
-        """All blocks, with those that are folded."""
+        """Yields all blocks, including the blocks within folded blocks."""
         yield from unfolded(self.blocks)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The facts of all sentences, each once."""
+        """The facts of all sentences, without duplicates."""
         lines = (block.content for block in self.every() if isinstance(block, Line))
         return tuple(dict.fromkeys(fact for fact in lines if isinstance(fact, Fact)))
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """All pictures."""
+        """All pictures, including those in folded blocks."""
         return tuple(block for block in self.every() if isinstance(block, Picture))
 
 
 def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Blocks and those within them."""
+    """Yields blocks, and the blocks within folded blocks."""
     for block in blocks:
         yield block
         if isinstance(block, Folded):
@@ -268,5 +270,5 @@ def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def anchor(text: str) -> str:
-    """The name of a position on a page: letters, digits and dashes of a text."""
+    """Converts a text to an anchor of a page: letters and digits, joined by dashes."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,4 +1,8 @@
-"""Columns of shown tables: their headings, and numbers as people read them."""
+"""Formats numbers for printed texts and tables, and defines the columns of tables (`Field`).
+
+A field has a heading, a kind (how its values are formatted), the unit of the stored values and a meaning. NaN is
+printed as `-`.
+"""
 
 from __future__ import annotations
 
@@ -16,43 +20,46 @@ from downbeat.text import PERCENT, microseconds
 
 
 def digits(value: float) -> str:
-    """A number with three significant digits, without exponent."""
+    """Formats a number with three significant digits and without exponent."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def span(low: float, high: float) -> str:
-    """Two numbers as a range, or as a single number where they look the same."""
+    """Formats two numbers as a range, or as a single number if their texts are equal."""
     ends = digits(low), digits(high)
     if ends[0] == ends[1]:
         return ends[0]
-    if any("." in end and digits_shown(end) == 3 for end in ends):
-        # Where one end shows three digits, the other keeps its zeros: 1.40 to 1.43.
-        ends = with_zeros(low), with_zeros(high)
+    if any("." in end and count_digits(end) == 3 for end in ends):
+        # If one end has three digits, the other keeps its zeros: 1.40 to 1.43.
+        ends = digits_with_zeros(low), digits_with_zeros(high)
     return f"{ends[0]} to {ends[1]}"
 
 
-def digits_shown(text: str) -> int:
-    """The significant digits of a number, as it is written: 3 of 0.0142."""
+def count_digits(text: str) -> int:
+    """Counts the significant digits of a text: 3 for 0.0142."""
     return len(re.sub(r"^-?[0.]*|\.", "", text.partition("e")[0]))
 
 
-def with_zeros(value: float) -> str:
-    """A number as `digits`, with all three digits where some are after the point."""
+def digits_with_zeros(value: float) -> str:
+    """Formats a number like `digits`, but keeps trailing zeros: 1.40."""
     return f"{value:#.3g}".removesuffix(".") if 1e-3 <= abs(value) < 1000 else digits(value)
 
 
-COMMON_START, BARRIER = "harmonize", "mpi_barrier"  # as options and files name these synchronizers
+COMMON_START, BARRIER = "harmonize", "mpi_barrier"  # names of these synchronizers in options and files
 SYNCHRONIZER_NAMES = {COMMON_START: "common start", BARRIER: "MPI_Barrier"}
 
 
 def synchronizer_name(value: object) -> str:
-    """A synchronizer by the name that people know, with its algorithm and timing scheme; any other value as `word`."""
-    name, remainder = re.fullmatch(r"(\w*)(.*)", word(value), re.DOTALL).groups()  # type: ignore[union-attr]
+    """The printed name of a synchronizer, e.g. "common start", with its algorithm and timing scheme.
+
+    Any other value is formatted by `format_factor`.
+    """
+    name, remainder = re.fullmatch(r"(\w*)(.*)", format_factor(value), re.DOTALL).groups()  # type: ignore[union-attr]
     return f"{SYNCHRONIZER_NAMES.get(name, name)}{remainder}"
 
 
 def start_text(synchronizer: str) -> str:
-    """What operations are measured from."""
+    """Describes the start of operations: "from a common start" or "after MPI_Barrier"."""
     return (
         f"from a {SYNCHRONIZER_NAMES[COMMON_START]}"
         if synchronizer == COMMON_START
@@ -60,85 +67,92 @@ def start_text(synchronizer: str) -> str:
     )
 
 
-def word(value: object) -> str:
-    """A factor's value as it is printed."""
+def format_factor(value: object) -> str:
+    """Formats the value of a factor."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def percent(share: float) -> str:
-    """A share in percent, without the sign, which is in the heading; `-` for none."""
+def format_percent(share: float) -> str:
+    """Formats a share in percent; the heading has the % sign."""
     if not math.isfinite(share):
         return "-"
     return f"{PERCENT * share:.1f}" if PERCENT * share < 99.95 else f"{PERCENT * share:.0f}"
 
 
 def percent_text(share: float) -> str:
-    """A share in percent, without digits that say nothing."""
+    """Formats a share with a % sign: one decimal below 9.5 %, no decimals above."""
     return f"{PERCENT * share:.0f} %" if share >= 0.095 or share == 0 else f"{PERCENT * share:.1f} %"
 
 
 def short_time(seconds: float) -> str:
-    """A time with three digits, in the unit that makes it shortest."""
+    """Formats a time with three digits, in the largest unit in which it is at least 1."""
     units = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
-    unit, factor = next((each for each in units if seconds * each[1] >= 1), ("ns", 1e9))
+    unit, factor = next((pair for pair in units if seconds * pair[1] >= 1), ("ns", 1e9))
     return f"{seconds * factor:.3g} {unit}" if seconds * factor < 999.5 else f"{seconds * factor:.0f} {unit}"
 
 
-def decimals(value: float) -> str:
-    """A ratio with three decimals; `-` for none."""
+def format_ratio(value: float) -> str:
+    """Formats a ratio with three decimals."""
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 
-def ends(interval: tuple[float, float]) -> str:
-    """An interval; `-` for none."""
+def format_interval(interval: tuple[float, float]) -> str:
+    """Formats an interval of ratios with three decimals."""
     return "-" if math.isnan(interval[0]) else f"{interval[0]:.3f}-{interval[1]:.3f}"
 
 
-def rounded(value: object) -> str:
-    """A number with four significant digits, anything else as it is; `-` for none."""
-    if value is None or value is pd.NA or value != value:
+def format_value(value: object) -> str:
+    """Formats a float with four significant digits, any other value as text; `-` if the value is missing."""
+    if value is None or value is pd.NA or value != value:  # the last for NaN
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        # Plain digits where they are few; 0.00001234 and 1.234e+09 are left to the exponent.
+        # Whole digits from 1000 to 1e9. Other values have the format of :.4g, e.g. 1.234e+09.
         return f"{value:.4g}" if value == 0 or not 1e3 <= abs(value) < 1e9 else f"{value:.0f}"
     return str(value)
 
 
-def ppm(rate: float) -> str:
-    """A rate in ppm, to a tenth of a part in 10^9; `-` for none."""
+def format_ppm(rate: float) -> str:
+    """Formats a rate in ppm with four decimals; + 0.0 avoids -0.0."""
     return "-" if math.isnan(rate) else f"{1e6 * rate + 0.0:.4f}"
 
 
-def exact_seconds(seconds: float) -> str:
-    """A time in s, to the nanosecond; `-` for none."""
+def format_nanoseconds(seconds: float) -> str:
+    """Formats a time in s with nine decimals; + 0.0 avoids -0.0."""
     return "-" if math.isnan(seconds) else f"{round(seconds, 9) + 0.0:.9f}"
 
 
-# How values are written. Words are aligned to the left, numbers to the right.
+# Kind of a field -> formatter. A kind also decides the alignment (`is_number`).
 FIELD_KINDS: dict[str, Callable[[Any], str]] = {
-    "word": word,
-    "number": word,
+    "word": format_factor,  # aligned to the left
+    "number": format_factor,  # aligned to the right
     "synchronizer": synchronizer_name,
     "time": microseconds,  # stored in s, printed in us
     "rate": lambda rate: "-" if math.isnan(rate) else digits(rate / 1e6),  # stored in B/s, printed in MB/s
-    "share": percent,
-    "ratio": decimals,
-    "interval": ends,  # a pair of ratios
-    "significant": rounded,  # all values of a column with the same number of digits
-    "text": rounded,
-    "title": rounded,  # of a row: above its numbers where both do not fit into a line
-    "ppm": ppm,  # stored as a share
-    "seconds": exact_seconds,
+    "share": format_percent,
+    "ratio": format_ratio,
+    "interval": format_interval,  # a pair of ratios
+    "significant": format_value,  # all values of a column with the same number of digits
+    "text": format_value,  # aligned to the left
+    "title": format_value,  # of a row; above its numbers if both do not fit into a line
+    "ppm": format_ppm,  # stored as a share
+    "seconds": format_nanoseconds,
 }
-# The units in which kinds are written, where they are not those that values are stored in.
+# Kind -> printed unit, if it is not the stored unit.
 WRITTEN_UNITS = {"time": "us", "rate": "MB/s", "share": "%", "ppm": "ppm", "seconds": "s"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column: its heading, how its values are written, their unit in files, and what they mean."""
+    """A column of a table.
+
+    Attributes:
+        heading: heading, with the printed unit.
+        kind: a key of `FIELD_KINDS`.
+        unit: unit of the stored values, for files; empty without a unit.
+        meaning: explanation below the table; empty if the heading explains itself.
+    """
 
     heading: str
     kind: str = "word"
@@ -147,18 +161,18 @@ class Field:
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are aligned to the right."""
+        """True if values are aligned to the right."""
         return self.kind not in ("word", "synchronizer", "text", "title")
 
     def text(self, value: object) -> str:
-        """A value as text."""
+        """Formats a value."""
         return FIELD_KINDS[self.kind](value)
 
     def texts(self, values: Iterable[object]) -> list[str]:
-        """The values of a column; where one needs four digits, all keep their zeros: 1.420 beside 1.434."""
+        """Formats all values of a column; if one has four digits, all keep their zeros: 1.420 and 1.434."""
         numbers = list(values)
         texts = [self.text(value) for value in numbers]
-        if self.kind != "significant" or not any("." in text and digits_shown(text) == 4 for text in texts):
+        if self.kind != "significant" or not any("." in text and count_digits(text) == 4 for text in texts):
             return texts
         return [
             f"{value:#.4g}" if isinstance(value, float) and 0 < abs(value) < 1e3 and "e" not in text else text
@@ -167,39 +181,39 @@ class Field:
 
 
 class DeclaredColumn(Protocol):
-    """A column of a record type, as `downbeat.tables.Column` declares it."""
+    """The properties of `downbeat.tables.Column` that a field needs."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the column."""
 
     @property
     def meaning(self) -> str:
-        """What its values mean."""
+        """Meaning of the values."""
 
     @property
     def unit(self) -> str:
-        """The unit in which they are stored."""
+        """Unit of the stored values."""
 
 
 def declared_fields(
     columns: Iterable[DeclaredColumn],
     kinds: Mapping[str, str],
-    unexplained: Container[str] = (),
+    self_explanatory: Container[str] = (),
     headings: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Field]:
-    """Fields of the columns of a record type, with the units and meanings that it declares.
+    """Makes fields of the columns of a typed table, with the declared units and meanings.
 
-    What follows a semicolon in a meaning is for programs: that of NaN or -1.
+    The text after a semicolon in a meaning, e.g. on NaN or -1, is for programs and not printed.
 
     Args:
-        columns: of the record type.
-        kinds: of the columns to show, in their order, by name: how they are written.
-        unexplained: names of columns whose headings say what they mean.
-        headings: of columns, by name, where the column name is unclear or too long.
+        columns: columns of the table.
+        kinds: name of a column -> kind, for the columns to show in their order.
+        self_explanatory: names of columns whose headings need no meaning.
+        headings: name of a column -> heading, if the name is unclear or too long.
 
     Raises:
-        KeyError: the record type has no column of a name.
+        KeyError: the table has no column of this name.
     """
     declared = {column.name: column for column in columns}
     fields = {}
@@ -207,7 +221,7 @@ def declared_fields(
         column = declared[name]
         stem = headings.get(name, name.removesuffix(f"_{column.unit}").replace("_", " "))
         unit = WRITTEN_UNITS.get(kind, "" if column.unit == "1" else column.unit)
-        meaning = "" if name in unexplained else column.meaning.partition(";")[0]
+        meaning = "" if name in self_explanatory else column.meaning.partition(";")[0]
         fields[name] = Field(f"{stem} [{unit}]" if unit else stem, kind, column.unit, meaning)
     return fields
 
@@ -217,26 +231,25 @@ FACTOR_UNITS = {"size": "byte", "largest_delay": "s", "computation": "s"}
 
 
 def factor_field(name: str) -> Field:
-    """The field of a factor."""
+    """Makes the field of a factor."""
     return Field(name, FACTOR_KINDS.get(name, "word"), FACTOR_UNITS.get(name, ""))
 
 
-# Units by which the names of columns end.
+# Units at the end of the names of columns.
 UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
 
 
 def fields_of(frame: pd.DataFrame) -> Mapping[str, Field]:
-    """A field for each column of a frame; the unit is at the end of its name ("latency_us")."""
-    return {str(name): Field(heading(str(name)), kind_of(column)) for name, column in frame.items()}
-
-
-def kind_of(column: pd.Series[Any]) -> str:
-    """How the values of a column are written, by their type."""
-    return "significant" if is_numeric_dtype(column) and not is_bool_dtype(column) else "text"
+    """Makes a field for each column of a frame; the unit is at the end of its name ("latency_us")."""
+    fields = {}
+    for name, column in frame.items():
+        is_number = is_numeric_dtype(column) and not is_bool_dtype(column)
+        fields[str(name)] = Field(heading(str(name)), "significant" if is_number else "text")
+    return fields
 
 
 def heading(name: str) -> str:
-    """The heading of a column, with the unit at the end of its name in brackets."""
+    """Makes a heading from a name, with the unit in brackets: "latency_us" becomes "latency [us]"."""
     stem, _, unit = name.rpartition("_")
     if stem and unit in UNITS:
         return f"{stem.replace('_', ' ')} [{'%' if unit == 'percent' else unit}]"

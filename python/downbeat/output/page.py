@@ -52,13 +52,13 @@ POLICY = (
     "form-action 'none'"
 )
 # A longer table is cut in the page; its CSV is whole.
-MOST_ROWS = 200
+MAX_ROWS = 200
 # Characters of a text that is broken into lines where there is little room.
 LONG = 30
 # Columns that readers look for, whatever they hold.
 KEPT = ("paper", "verdict")
-FEWEST_SWITCHED = 2  # series that can be hidden
-FEWEST_LINKED = 3  # sections that need a table of contents
+MIN_SWITCHED = 2  # series that can be hidden
+MIN_LINKED = 3  # sections that need a table of contents
 
 
 class Page(Protocol):
@@ -102,7 +102,7 @@ def render_page(content: Page | View) -> str:
     after = Markup("").join(html_of(group) for group in runs(first[end:]))
     answer = Markup('<section id="answer">\n{}</section>\n').format(after) if after else Markup("")
     titles = [section.heading for section in sections[1:]]
-    linked = contents(titles) if len(titles) >= FEWEST_LINKED else Markup("")
+    linked = contents(titles) if len(titles) >= MIN_LINKED else Markup("")
     body = [section_html(section) for section in sections[1:]]
     byline = Markup('<p class="byline">{}</p>\n').format(text_of(view.byline)) if view.byline else ""
     script = SCRIPT.read_text(encoding="utf-8")
@@ -275,7 +275,7 @@ def drawings_html(picture: Picture) -> Markup:
 def switches_html(picture: Picture) -> Markup:
     """Boxes that show and hide the series of a picture; the script of the page makes them visible."""
     labels = dict.fromkeys(line.label for panel in picture.panels for line in panel.lines.values() if line.label)
-    if len(labels) < FEWEST_SWITCHED:
+    if len(labels) < MIN_SWITCHED:
         return Markup("")
     switch = Markup('<label><input type="checkbox" checked value="{}"> {}</label>\n')
     switches = Markup("").join(switch.format(anchor(label), text_of(label)) for label in labels)
@@ -312,7 +312,7 @@ def table_html(table: Table, caption: str) -> Markup:
         '<div class="wide" tabindex="0" role="region" aria-label="{0}">\n<table>\n<caption>{0}</caption>\n'
         "<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n</div>\n"
     ).format(text_of(caption), heads, body)
-    left_out = max(0, len(table.frame) - MOST_ROWS)
+    left_out = max(0, len(table.frame) - MAX_ROWS)
     meanings = tuple((field.heading, field.meaning) for field in table.columns.values() if field.meaning)
     element += terms_html(Terms(meanings)) if meanings else Markup("")
     remarks = [
@@ -328,7 +328,7 @@ def shown_columns(table: Table) -> tuple[list[ShownColumn], str]:
     `low` and `high` become one column. A column with one value for several rows becomes text, but for those `KEPT`.
     """
     frame, fields = table.frame, table.columns
-    rows = frame.head(MOST_ROWS)
+    rows = frame.head(MAX_ROWS)
     same = {name for name in fields if name in frame and len(frame) > 1 and is_constant(frame[name])}
     constant = [name for name in fields if name in same and name not in KEPT]
     texts = {name: field.texts(rows[name]) for name, field in fields.items() if name not in constant}
@@ -415,7 +415,7 @@ def picture_svg(picture: Picture) -> Markup:
 
 
 HOVER_RADIUS = 6.0  # points around a value in which it is shown
-MOST_HOVER = 600  # values of a picture; more are read from its table
+MAX_HOVER = 600  # values of a picture; more are read from its table
 
 
 def hover_values(figure: Figure) -> list[ElementTree.Element]:
@@ -437,7 +437,7 @@ def hover_values(figure: Figure) -> list[ElementTree.Element]:
                 title = ElementTree.SubElement(circle, f"{{{SVG}}}title")
                 title.text = printable(text if name.startswith("_") else f"{name}: {text}")
                 circles.append(circle)
-    return circles if len(circles) <= MOST_HOVER else []
+    return circles if len(circles) <= MAX_HOVER else []
 
 
 def set_plain(figure: Figure) -> None:

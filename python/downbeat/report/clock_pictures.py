@@ -1,4 +1,8 @@
-"""Files about clocks: how they drift, which scheme synchronizes them best, who disagrees, and how long trips take."""
+"""Draws the files of `downbeat-bench drift`, `clock` and `rtt`.
+
+The pictures: drift of local clocks, cost and error of synchronization schemes, edges, and round trips. A scheme is a
+method of clock synchronization with its parameters; an edge is one comparison of a rank's clock with a partner's.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,7 @@ from downbeat.text import MICROSECONDS
 if TYPE_CHECKING:
     import xarray as xr
 
-# Per pair; a screen has no more columns.
-MOST_POINTS = 1000
+MAX_POINTS = 1000  # drawn per pair of ranks; a screen has about as many pixels
 DRIFT_CAPTION = (
     "Above: clock offset minus the first one, of local clocks that nothing corrects. Below: what a straight "
     "line through it leaves, with the bound of the measurement's error; where that moves beyond the bound, "
@@ -37,22 +40,22 @@ class DriftPoints(Table):
 
 
 def draw_drift(data: xr.Dataset) -> list[Picture]:
-    """Draws what `downbeat-bench drift` recorded: how far the local clocks of pairs of ranks drifted apart."""
+    """Draws the drift between the local clocks of pairs of ranks, from a file of `downbeat-bench drift`."""
     if not {"drift", "residual"} <= set(data.data_vars):
         return []
     pairs, times = DriftingPairs.of(data), data.time.to_numpy().astype(float)
     numbers = DriftPoints.of_tuples(
         (
             pair,
-            times[at],
-            *(values[row, at] * MICROSECONDS for values in (pairs.drift, pairs.residual, pairs.offset_bound)),
+            times[step],
+            *(values[row, step] * MICROSECONDS for values in (pairs.drift, pairs.residual, pairs.offset_bound)),
         )
         for row, pair in enumerate(pairs.pair)
-        for at in np.flatnonzero(~np.isnan(pairs.drift[row]))
+        for step in np.flatnonzero(~np.isnan(pairs.drift[row]))
     )
     above, below = [], []
     for number, (pair, line) in enumerate(numbers.groups(numbers.pair)):
-        points = line[:: -(-len(line) // MOST_POINTS)]
+        points = line[:: -(-len(line) // MAX_POINTS)]
         time, residual, bound = points.time_s, points.residual_us, points.bound_us
         above.append(Line(f"ranks {pair}", time, points.drift_us, color=number, marker=NO_MARKER))
         below.append(Line("", time, residual, residual - bound, residual + bound, number, marker=NO_MARKER))
@@ -69,14 +72,14 @@ PARETO_CAPTION = (
 
 
 def pareto_front(duration: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """A mask of the schemes on the Pareto front: no other is at least as quick and accurate, and better in either."""
-    quicker = (duration[:, None] >= duration) & (error[:, None] >= error)
-    better = (duration[:, None] > duration) | (error[:, None] > error)
-    return np.asarray(~(quicker & better).any(axis=1))
+    """Marks the schemes on the Pareto front: any other scheme is worse in one property or equal in both."""
+    at_least_as_good = (duration[:, None] >= duration) & (error[:, None] >= error)
+    better_in_one = (duration[:, None] > duration) | (error[:, None] > error)
+    return np.asarray(~(at_least_as_good & better_in_one).any(axis=1))
 
 
 class SchemePoints(Table):
-    """Schemes, by the time after the synchronization."""
+    """A row per scheme and time after the synchronization."""
 
     wait_s: Floats = column("time after the synchronization", "s")
     scheme: Texts = column("scheme with its parameters")
@@ -86,7 +89,7 @@ class SchemePoints(Table):
 
 
 def draw_pareto(data: xr.Dataset) -> list[Picture]:
-    """Draws what `downbeat-bench clock` measured, a panel per time after the synchronization."""
+    """Draws error against duration of schemes from a file of `downbeat-bench clock`, a panel per waiting time."""
     if not {"duration_median", "offset_max"} <= set(data.data_vars):
         return []
     schemes = Schemes.of(data)
@@ -119,7 +122,7 @@ EDGES_CAPTION = (
 
 
 def draw_edges(data: xr.Dataset) -> list[Picture]:
-    """Draws the comparisons that `downbeat-bench clock` recorded of schemes with partners."""
+    """Draws the residuals of edges from a file of `downbeat-bench clock`; only schemes with partners have edges."""
     if "edge_residual" not in data:
         return []
     dimension = str(data.edge_residual.dims[0])
@@ -157,7 +160,7 @@ class Bins(Table):
 
 
 def draw_round_trips(data: xr.Dataset) -> list[Picture]:
-    """Draws the histograms that `downbeat-bench rtt` made, a panel per pair."""
+    """Draws the histograms of a file of `downbeat-bench rtt`, a panel per pair."""
     if not {"rtt_median", "histogram_left"} <= set(data.data_vars):
         return []
     pairs = TripPairs.of(data)

@@ -1,6 +1,7 @@
-"""What an experiment compares: its sides, from one start.
+"""Chooses what a report compares: the first factor that varies, its values (sides), and the verdicts between them.
 
-The first screen of a report, and its first pictures, are of this.
+The first screen of a report and its first pictures show this contrast. All sides have the same start (synchronizer)
+unless the starts are compared. A cell has two names in pictures: `line` is its side, `panel` the other varying factors.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ from downbeat.run.experiment import Experiment
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import counted
 
-STARTS = "synchronizer"  # the factor that is compared if the user compared nothing else
-ASKED = ("variant", "library", "environment", "algorithm")  # what users compare, the first that varies
-MOST_SIDES = 4  # beside the first, of variants, libraries, environments
+STARTS = "synchronizer"  # the factor that is compared if no other factor varies
+COMPARED_FACTORS = ("variant", "library", "environment", "algorithm")  # the first that varies is compared
+MAX_SIDES = 4  # that are compared with the first; synchronizers have no limit
 
 
 class Ratios(Table):
-    """The latencies of sides, divided by the first side's."""
+    """Latency of each cell and side, divided by the latency of the first side."""
 
     line: Texts = column("side")
-    panel: Texts = column("what else the cell is, without size")
+    panel: Texts = column("operation and other factors that vary, without size")
     operation: Texts = column("operation")
     size: Ints = column("message size", "B")
     ratio: Floats = column("typical ratio to the first side")
     low: Floats = column("lower end of its 95 % interval")
     high: Floats = column("upper end of its 95 % interval")
     launches: Ints = column("launches of the side with fewer", "1")
-    verdict: Texts = column("verdict, in words")
-    reason: Texts = column("why there is no other verdict")
+    verdict: Texts = column("verdict as it is printed, e.g. slower or reads higher")
+    reason: Texts = column("reason of the verdict")
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ class Contrast:
     """The sides of a comparison.
 
     Attributes:
-        factor: what the sides differ in; `STARTS` also where nothing is compared.
-        sides: their names; the others are compared with the first.
-        start: what all sides start from; empty if starts are compared.
-        cells: plain cells of the sides; `line`: their side.
-        ratios: of each cell and side other than the first to the first.
-        tables: by side, the verdicts against the first one.
+        factor: the factor in which the sides differ; `STARTS` also if nothing is compared.
+        sides: the values of the factor; each is compared with the first.
+        start: the synchronizer of all sides; empty if synchronizers are compared.
+        cells: cells without late ranks of all sides; their `line` is the side.
+        ratios: a row per cell and side other than the first.
+        tables: the verdicts on each side against the first; no entry if the two have no cell in common.
     """
 
     factor: str
@@ -70,7 +71,7 @@ class Contrast:
 
     @property
     def ratio_label(self) -> str:
-        """The label of the ratios: `B / A`."""
+        """The label of the ratios, e.g. `MPICH / Open MPI`."""
         labels = list(dict.fromkeys(self.ratios.line))
         first = side_text(COMMON_START if self.factor == STARTS else self.sides[0])
         several = f"other {self.factor}" if self.factor != STARTS else "another start"
@@ -79,7 +80,7 @@ class Contrast:
 
     @property
     def summary(self) -> str:
-        """The comparison in words; empty with a single side."""
+        """The comparison as part of a title, e.g. `B against A`; empty with a single side."""
         names = self.sides[1:]
         if not names:
             return ""
@@ -91,19 +92,19 @@ class Contrast:
 
 
 def contrast_of(experiment: Experiment) -> Contrast:
-    """The comparison of variants, libraries, environments or algorithms, the first that varies; else of starts."""
+    """Compares variants, libraries, environments or algorithms, whichever varies first; else synchronizers."""
     cells = plain_cells(experiment)
-    factor = next((name for name in ASKED if len(set(getattr(cells, name))) > 1), STARTS)
+    factor = next((name for name in COMPARED_FACTORS if len(set(getattr(cells, name))) > 1), STARTS)
     return sides_by(experiment, factor, cells)
 
 
 def starts_of(experiment: Experiment) -> Contrast:
-    """The comparison of starts."""
+    """Compares synchronizers."""
     return sides_by(experiment, STARTS, plain_cells(experiment))
 
 
 def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
-    """Returns the comparison of the values of one factor."""
+    """Compares the values of one factor, from a common start if there is one, else from the first synchronizer."""
     starts = cells.started_by
     first = next((name for name in (COMMON_START, *starts) if (starts == name).any()), "")
     lines = starts
@@ -117,10 +118,10 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
     named = shown(cells, lines, described_operations(cells, other_factors))
     locate = locator(named, other_factors)
     rows, tables = [], {}
-    for side in sides[1 : None if factor == STARTS else 1 + MOST_SIDES]:
+    for side in sides[1 : None if factor == STARTS else 1 + MAX_SIDES]:
         try:
             table = comparison_of(experiment, where=conditions_of(cells, factor, lines, (sides[0], side)))
-        except UsageError:  # they share no cell
+        except UsageError:  # the sides have no cell in common
             continue
         table = table if factor == STARTS else table[table.verdicts.started_by == first]
         table = table[table.verdicts.verdict != UNMATCHED]
@@ -135,7 +136,7 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
 def conditions_of(
     cells: Cells, factor: str, lines: Texts, pair: tuple[str, str]
 ) -> tuple[Mapping[str, object], Mapping[str, object]]:
-    """The conditions that select two sides, as `comparison_of` has them."""
+    """The conditions that select two sides: the argument `where` of `comparison_of`."""
     if factor != STARTS:
         return {factor: pair[0]}, {factor: pair[1]}
     rows = [int(np.flatnonzero(lines == side)[0]) for side in pair]
@@ -144,7 +145,7 @@ def conditions_of(
 
 
 class Where(NamedTuple):
-    """What a cell is called."""
+    """The names of a cell in `Ratios`."""
 
     panel: str
     operation: str
@@ -152,7 +153,7 @@ class Where(NamedTuple):
 
 
 def ratio_row(side: str, where: Where, table: Compared, row: int) -> tuple[object, ...]:
-    """A row of `Ratios`."""
+    """Makes a row of `Ratios`; `row` is the row of the table of verdicts."""
     cells = table.verdicts
     launches = min(cells.launches_a[row], cells.launches_b[row])
     launches = 0 if np.isnan(launches) else int(launches)
@@ -161,19 +162,19 @@ def ratio_row(side: str, where: Where, table: Compared, row: int) -> tuple[objec
 
 
 def table_factors(table: Compared, other_factors: Sequence[str]) -> tuple[list[tuple[object, ...]], list[bool]]:
-    """What identifies each cell of a table, and whether it has no arrival pattern."""
+    """Lists the factors of each cell, operation and size first, and True for cells without late ranks."""
     cells = table.verdicts
     patterned = (cells.pattern != NO_PATTERN) if "pattern" in table.factors else np.zeros(len(cells), dtype=bool)
     return cells.values("operation", "size", *other_factors), (~patterned).tolist()
 
 
 def cell_name(panel: object, size: object) -> str:
-    """The name of a cell."""
+    """The name of a cell in a text: its panel, then its size if it has one."""
     return f"{panel}, {value_text('size', size)}" if size else str(panel)
 
 
 def locator(cells: ShownCells, other_factors: Sequence[str]) -> Callable[[tuple[object, ...], bool], Where | None]:
-    """A function from the factors of a cell to its position in pictures; None for cells that are not shown."""
+    """Makes a function from the factors of a cell to its names in pictures; None for cells that are not shown."""
     names = zip(cells.panel, cells.operation, cells.size, strict=True)
     by_factors = dict(zip(cells.values("operation", "size", *other_factors), names, strict=True))
 

@@ -1,4 +1,7 @@
-"""The conditions of an experiment: measurements, method and machine, so that readers can judge and repeat it."""
+"""The last sections of a report: measurements, method, machine and launches, so that readers can repeat the experiment.
+
+The context of a launch is the mapping of attributes that its file stores (`data/attributes.py`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, listed, ti
 
 
 def distinct(values: Iterable[object]) -> list[str]:
-    """Returns values as text, each once, in the order of their first occurrence."""
+    """Converts values to text and drops duplicates; keeps the order of the first occurrences."""
     return list(dict.fromkeys(str(value) for value in values))
 
 
@@ -31,8 +34,8 @@ def measured_terms(experiment: Experiment) -> Terms:
     """The measurements and the method."""
     cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
-    most_cells = max(len(launch.cells) for launch in experiment.launches)
-    of_launch = f"each of {counted(most_cells, 'cell')}, in blocks in random order"
+    max_cells = max(len(launch.cells) for launch in experiment.launches)
+    of_launch = f"each of {counted(max_cells, 'cell')}, in blocks in random order"
     definitions = (
         ("operations", listed(distinct(cells.operation))),
         ("sizes", sizes_text(cells.size)),
@@ -53,7 +56,7 @@ def measured_terms(experiment: Experiment) -> Terms:
 
 
 def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
-    """The settings of downbeat-bench that launches have, each with its values."""
+    """The settings of downbeat-bench in the contexts of the launches: label and values."""
     return [
         (attribute.label, listed(distinct(setting_text(name, context) for context in contexts)))
         for name, attribute in ATTRIBUTES.items()
@@ -63,7 +66,7 @@ def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[st
 
 
 def setting_text(name: str, context: Mapping[str, object]) -> str:
-    """The value of a setting, a time with its unit; a damaged launch may have text in its place."""
+    """The value of a setting; a time has its unit, unless a damaged file has other text instead."""
     value = value_of(name, context)
     if ATTRIBUTES[name].unit == "s":
         with contextlib.suppress(ValueError):
@@ -72,14 +75,14 @@ def setting_text(name: str, context: Mapping[str, object]) -> str:
 
 
 def sizes_text(measured: Ints) -> str:
-    """Returns the sizes, in bytes."""
+    """Lists the sizes in bytes; size 0 is an operation without a message."""
     sizes = [float(size) for size in np.unique(measured) if size > 0]
-    without = ["no message"] if (measured == 0).any() else []
-    return listed([*([f"{', '.join(map(bytes_text, sizes))} bytes"] if sizes else []), *without])
+    no_message = ["no message"] if (measured == 0).any() else []
+    return listed([*([f"{', '.join(map(bytes_text, sizes))} bytes"] if sizes else []), *no_message])
 
 
 def patterns_text(patterns: Texts, largest: Floats) -> str:
-    """Returns the patterns with their delays."""
+    """Lists the arrival patterns with the range of their largest delays."""
     delays = largest[patterns != "none"] * MICROSECONDS
     if not len(delays):
         return "none: all ranks start together"
@@ -87,7 +90,7 @@ def patterns_text(patterns: Texts, largest: Floats) -> str:
 
 
 def order_text(experiment: Experiment) -> str:
-    """Says in what order launches were started."""
+    """Describes the order in which the launches were started."""
     if experiment.plan is None:
         return "files collected by hand; the table of launches has their dates"
     return f"in rounds of every configuration once, in random order (seed {experiment.plan.seed})"
@@ -120,7 +123,7 @@ def machine_terms(experiment: Experiment) -> Terms:
 
 
 def range_text(errors: pd.Series) -> str:
-    """Returns the range of errors in us."""
+    """The range of errors, converted to us; "unknown" without any."""
     return f"{span(float(errors.min()), float(errors.max()))} us" if len(errors) else "unknown"
 
 
@@ -139,7 +142,7 @@ def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def machine_text(contexts: Sequence[Mapping[str, object]]) -> str:
-    """Returns hosts, one per line; their load, which differs from launch to launch, as a range."""
+    """Lists the hosts, one per line, each with the range of its load over the launches."""
     hosts: dict[str, list[float]] = {}
     for context in contexts:
         for line in host_lines(context):
@@ -153,18 +156,18 @@ UNCHECKED = "not checked"
 
 
 def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
-    """Says whether the clocks still agreed when launches ended."""
+    """Describes the last check of the clocks: the largest offset, and the launches with ranks beyond their bounds."""
     checked = [context for context in contexts if "clock_check_offset_s" in context]
     if not checked:
         return UNCHECKED
     farthest = max(abs(float(str(context["clock_check_offset_s"]))) for context in checked)
     outside = sum(int(str(context["clock_check_ranks_outside"])) > 0 for context in checked)
-    of_all = counted(len(checked), "launch")
-    return f"{time_text(farthest)} off rank 0's at most; outside the bounds in {outside} of {of_all}"
+    launches = counted(len(checked), "launch")
+    return f"{time_text(farthest)} off rank 0's at most; outside the bounds in {outside} of {launches}"
 
 
 def findings(experiment: Experiment) -> list[tuple[str, str]]:
-    """The findings of `downbeat doctor` at the beginning of the experiment."""
+    """The checks of `downbeat doctor` at the beginning of the experiment: name and result."""
     return [
         (finding.check.replace("_", " "), finding.seen + ("" if finding.verdict == "good" else f" ({finding.verdict})"))
         for finding in experiment.machine
@@ -172,25 +175,25 @@ def findings(experiment: Experiment) -> list[tuple[str, str]]:
 
 
 def commands(experiment: Experiment) -> list[str]:
-    """Returns the command of the first launch of each configuration."""
-    seen: dict[tuple[object, ...], str] = {}
+    """Lists the command of the first launch of each configuration."""
+    first: dict[tuple[object, ...], str] = {}
     for launch in experiment.launches:
-        seen.setdefault(launch.configuration, command(launch))
-    return list(dict.fromkeys(seen.values()))
+        first.setdefault(launch.configuration, command(launch))
+    return list(dict.fromkeys(first.values()))
 
 
 def command(launch: Launch) -> str:
-    """Returns the command that started a launch, as a shell takes it."""
+    """The command that started a launch, quoted for a shell, with the variables that the user chose."""
     words = launch.record.get("command")
     if not isinstance(words, list):
         return str(launch.context["command_line"])
-    chosen = launch.record.get("variables")
-    settings = [f"{name}={value}" for name, value in chosen.items()] if isinstance(chosen, Mapping) else []
+    variables = launch.record.get("variables")
+    settings = [f"{name}={value}" for name, value in variables.items()] if isinstance(variables, Mapping) else []
     return shlex.join([*(["env", *settings] if settings else []), *map(str, words)])
 
 
 def launches_tables(experiment: Experiment) -> list[Table]:
-    """The launches, and those that failed."""
+    """A table of the complete launches; if launches failed, a table of these."""
     rows = []
     for launch in experiment.launches:
         context, cells = launch.context, launch.cells

@@ -1,4 +1,4 @@
-"""Draws panels: the one place where matplotlib is called for lines, bands, boxes, heat maps, dots and timelines."""
+"""Draws panels (`panel.py`) with matplotlib: lines, bands, boxes, heat maps, dots and timelines."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from downbeat.report.style import (
     GRAY,
     HEIGHT_INCHES,
     MARKERS,
-    MOST_MARKED,
-    MOST_PANELS,
+    MAX_MARKED,
+    MAX_PANELS,
     NARROW_INCHES,
     PANEL_INCHES,
     TEXT_POINTS,
@@ -61,19 +61,19 @@ def make_picture(
     share_x: bool | Literal["col"] = False,
     share_y: bool = False,
 ) -> Picture:
-    """Draws panels, at most `MOST_PANELS`, from left to right; those that are compared share an axis.
+    """Draws at most `MAX_PANELS` panels, row by row, once for a page and once for a phone.
 
     Args:
         name: of the picture.
         title: of the picture.
-        caption: what to know of it.
+        caption: text below it.
         panels: the data.
-        numbers: of all panels; None: a row per point, in the units of the labels.
-        columns: of panels; a panel with rows is wide, and alone in its line unless this is said.
-        share_x: whether all have the same horizontal axis, or "col", those of a column.
-        share_y: whether all have the same vertical axis.
+        numbers: table of all panels below the picture; None: a row per point, in the units of the axis labels.
+        columns: panels per row.
+        share_x: True: all panels have the same horizontal axis; "col": the panels of a column have.
+        share_y: True: all panels have the same vertical axis.
     """
-    drawn = tuple(panels[:MOST_PANELS])
+    drawn = tuple(panels[:MAX_PANELS])
     if len(panels) > len(drawn):
         caption += f" The first {len(drawn)} of {len(panels)} panels are drawn; the numbers are of all."
     figure = figure_of(drawn, columns, share_x, share_y)
@@ -84,7 +84,7 @@ def make_picture(
 def figure_of(
     panels: Sequence[Panel], columns: int, share_x: bool | Literal["col"], share_y: bool, width: float = WIDTH_INCHES
 ) -> Figure:
-    """The figure of panels, `columns` in a row; arguments as of `make_picture`."""
+    """Draws a figure of panels; `columns`, `share_x` and `share_y` are arguments of `make_picture`."""
     columns = min(columns, len(panels))
     heights = [
         max(panel.inches or (HEIGHT_INCHES - 0.5 if len(panels) == 1 else PANEL_INCHES) for panel in row)
@@ -105,7 +105,10 @@ def figure_of(
 
 
 def draw_panel(axes: Axes, panel: Panel, colors: Mapping[str, int], bottom: bool) -> None:
-    """Draws a panel; of panels that share the abscissa, only the lowest (`bottom`) labels it."""
+    """Draws a panel; `bottom` is False if a panel below labels the shared horizontal axis.
+
+    `colors`: label of a box -> index in the palette.
+    """
     if panel.shade:
         axes.axhspan(*panel.shade, color=GRAY, alpha=0.18, linewidth=0)
     for mark in panel.marks:
@@ -130,7 +133,7 @@ def draw_panel(axes: Axes, panel: Panel, colors: Mapping[str, int], bottom: bool
     set_scales(axes, panel)
     finish(axes, panel.x if bottom else "", panel.y, panel.title)
     if not panel.inches:
-        axes.tick_params(labelbottom=True, labelleft=True)  # of panels that share axes, too
+        axes.tick_params(labelbottom=True, labelleft=True)  # matplotlib hides them on shared axes
     if panel.inches:
         axes.grid(visible=False, axis="y")
     for heat in (mark for mark in panel.marks if isinstance(mark, Heat)):
@@ -139,7 +142,7 @@ def draw_panel(axes: Axes, panel: Panel, colors: Mapping[str, int], bottom: bool
 
 
 def set_scales(axes: Axes, panel: Panel) -> None:
-    """Sets limits, scales and ticks, when all is drawn."""
+    """Sets limits, scales and ticks. Call after all marks are drawn."""
     if panel.x_limits:
         axes.set_xlim(panel.x_limits)
     if panel.y_limits:
@@ -163,9 +166,9 @@ def set_scales(axes: Axes, panel: Panel) -> None:
 
 
 def draw_line(axes: Axes, line: Line) -> None:
-    """Draws a line with its intervals."""
+    """Draws a line with its intervals: bars, or a band if it has many positions."""
     x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
-    many = len(x) > MOST_MARKED
+    has_band = len(x) > MAX_MARKED
     if isinstance(line.color, str):
         color, style = line.color, "-" if line.style is None else line.style
         marker = NO_MARKER if line.marker is None else line.marker
@@ -181,14 +184,14 @@ def draw_line(axes: Axes, line: Line) -> None:
         color=color,
         linestyle="-" if style == "steps" else style or "none",
         drawstyle="steps-post" if style == "steps" else "default",
-        marker="" if many or marker == NO_MARKER else MARKERS[marker % len(MARKERS)],
+        marker="" if has_band or marker == NO_MARKER else MARKERS[marker % len(MARKERS)],
         markersize=4.5,
         linewidth=line.width,
     )
     artists: list[Artist] = [curve]
     if line.low is not None and line.high is not None:
         low, high = np.asarray(line.low, dtype=float), np.asarray(line.high, dtype=float)
-        if many:
+        if has_band:
             artists.append(axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0))
         else:
             # matplotlib refuses negative lengths: a point outside its interval has no bar on that side.
@@ -200,40 +203,40 @@ def draw_line(axes: Axes, line: Line) -> None:
 
 
 def name_series(artist: Artist, label: str) -> None:
-    """Gives an artist an identifier by which a page hides and shows its series."""
+    """Gives an artist an identifier; the page uses it to hide and show its series."""
     figure = artist.get_figure()
     if label and figure is not None:
-        count = len([other for other in figure.findobj(Artist) if str(other.get_gid() or "").startswith("series.")])
+        count = len([named for named in figure.findobj(Artist) if str(named.get_gid() or "").startswith("series.")])
         artist.set_gid(f"series.{anchor(label)}.{count}")
 
 
-LARGEST_DOT = 60.0  # area of a dot, in square points
+MAX_DOT_AREA = 60.0  # square points
 
 
 def draw_dots(axes: Axes, points: Dots) -> None:
-    """Draws signed values at points."""
+    """Draws signed values at points, with a color scale that is symmetric about 0."""
     values = np.asarray(points.values, dtype=float)
     limit = float(np.abs(values).max()) or 1.0
-    sizes = np.maximum(LARGEST_DOT * np.abs(values) / limit, 2.0)
+    sizes = np.maximum(MAX_DOT_AREA * np.abs(values) / limit, 2.0)
     look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "linewidths": 0.2, "edgecolors": "black"}
     dots = axes.scatter(points.x, points.y, s=sizes, c=values, **look)  # type: ignore[arg-type]
     axes.figure.colorbar(dots, ax=axes, label=points.unit)
     axes.set_aspect("equal")
 
 
-BOX_SHARE = 0.8  # of the room of a group that its boxes fill
+BOX_SHARE = 0.8  # share of the distance of two groups that the boxes of a group fill
 
 
 def draw_boxes(axes: Axes, panel: Panel, colors: Mapping[str, int]) -> None:
-    """Draws the boxes of a panel, beside each other by group, or below each other."""
+    """Draws the boxes of a panel: horizontally, one below the other, or vertically, side by side."""
     boxes = [box for box in panel.marks if isinstance(box, Box)]
     if not boxes:
         return
     groups, labels = panel.groups, list(colors)
-    room = BOX_SHARE / (1 if panel.rows else len(labels))
+    box_width = BOX_SHARE / (1 if panel.rows else len(labels))
     for box in boxes:
-        beside = 0.0 if panel.rows else (labels.index(box.label) - (len(labels) - 1) / 2) * room
-        at = groups.index(box.group) + beside
+        shift = 0.0 if panel.rows else (labels.index(box.label) - (len(labels) - 1) / 2) * box_width
+        at = groups.index(box.group) + shift
         color = COLORS[(colors[box.label] if box.color is None else box.color) % len(COLORS)]
         (low, high), ends = box.box, box.whiskers
 
@@ -244,7 +247,7 @@ def draw_boxes(axes: Axes, panel: Panel, colors: Mapping[str, int]) -> None:
         put(ends, linewidth=1.2, color=color, solid_capstyle="butt")
         bar = axes.barh if panel.rows else axes.bar
         start = {"left" if panel.rows else "bottom": low}
-        bar(at, high - low, 0.55 * room, color=color, alpha=0.5, linewidth=0, label=box.label or None, **start)  # type: ignore[arg-type]
+        bar(at, high - low, 0.55 * box_width, color=color, alpha=0.5, linewidth=0, label=box.label or None, **start)  # type: ignore[arg-type]
         put(box.points, color=color, linestyle="", marker="|" if panel.rows else ".", markersize=8 if panel.rows else 3)
         put([box.median], color="black", linestyle="", marker="|" if panel.rows else "_", markersize=8)
         for end in box.interval or ():
@@ -261,22 +264,23 @@ def draw_boxes(axes: Axes, panel: Panel, colors: Mapping[str, int]) -> None:
         axes.set_xlim(-0.5, len(groups) - 0.5)
 
 
-# White to dark in one hue: in gray print it is still the order.
+# Light to dark in one hue, so that gray print keeps the order.
 HUE = "Blues"
 RATIO_HUES = "RdBu"
-LEAST_RATIO = 1.1  # smaller differences are pale
-DARK_RATIO = 0.85
-DARK = 0.71  # of the scale; above it white figures have more contrast than black ones
+MIN_COLOR_RATIO = 1.1  # the full color is at least this ratio, so smaller differences are pale
+# Positions on the color scale (0 to 1) beyond which white digits have more contrast than black ones.
+DARK_RATIO = 0.85  # of ratios, and 1 - 0.85 at the other end
+DARK = 0.71  # of other values
 
 
 def draw_map(axes: Axes, heat: Heat) -> None:
-    """Draws a matrix."""
+    """Draws a heat map with its values as text."""
     table = heat.values
     values = table.to_numpy(dtype=float)
     spreads = np.full(values.shape, np.nan) if heat.deviations is None else heat.deviations.to_numpy(dtype=float)
     low, high = np.nanmin(values), np.nanmax(values)
     if heat.ratios:
-        high = max(high, 1 / low, LEAST_RATIO)
+        high = max(high, 1 / low, MIN_COLOR_RATIO)
         low = 1 / high
     scale = LogNorm(low, high if high > low else low * 1.01)
     axes.imshow(values, cmap=RATIO_HUES if heat.ratios else HUE, norm=scale, aspect="auto")
@@ -284,18 +288,18 @@ def draw_map(axes: Axes, heat: Heat) -> None:
         at = (list(table.columns).index(column) - 0.5, list(table.index).index(row) - 0.5)
         axes.add_patch(Rectangle(at, 1, 1, fill=False, edgecolor="black", linewidth=2, zorder=3, clip_on=False))
     for (row, column), value in np.ndenumerate(values):
-        written = f"{value:{heat.form}}" if np.isfinite(value) else "-"
+        text = f"{value:{heat.form}}" if np.isfinite(value) else "-"
         if np.isfinite(spreads[row, column]):
-            written += f"\n\u00b1 {spreads[row, column]:{heat.form}}"
+            text += f"\n\u00b1 {spreads[row, column]:{heat.form}}"
         shade = float(scale(value)) if np.isfinite(value) else 0.0
         dark = np.isfinite(value) and (shade > DARK_RATIO or shade < 1 - DARK_RATIO if heat.ratios else shade > DARK)
         color = "white" if dark else "black"
-        axes.text(column, row, written, ha="center", va="center", color=color, fontsize=TEXT_POINTS - 0.5)
+        axes.text(column, row, text, ha="center", va="center", color=color, fontsize=TEXT_POINTS - 0.5)
     axes.set_yticks(range(len(table.index)), table.index, fontsize=TEXT_POINTS - 0.5)
     axes.set_xticks(range(len(table.columns)), table.columns, fontsize=TEXT_POINTS - 0.5)
     axes.tick_params(axis="x", rotation=40)
-    for text in axes.get_xticklabels():
-        text.set(ha="right", rotation_mode="anchor")
+    for label in axes.get_xticklabels():
+        label.set(ha="right", rotation_mode="anchor")
     axes.tick_params(length=0, labelcolor=GRAY)
     axes.spines[:].set_visible(False)
     axes.set_xticks(np.arange(0.5, len(table.columns) - 1), minor=True)
@@ -305,22 +309,21 @@ def draw_map(axes: Axes, heat: Heat) -> None:
     axes.tick_params(which="minor", length=0)
 
 
-# With more bars, every second, third, ... rank is shown.
-BAR_HEIGHT = 0.72  # of the distance of two ranks
+BAR_HEIGHT = 0.72  # share of the distance of two ranks
 PHASES = ("synchronizer", "wait", "operation")
-# In gray print they are middle, light, and dark.
+# In gray print: medium, light, dark.
 PHASE_COLORS = {"synchronizer": COLORS[4], "wait": "#dfe5ea", "operation": COLORS[0]}
 
 
 def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
-    """Draws the bars of one sample."""
+    """Draws the bars of one sample; with more than `MAX_RANKS` ranks only every n-th rank (`rank_step`)."""
     step = rank_step(ranks)
     shown = bars[bars["rank"] % step == 0]
     for phase, group in shown.groupby("phase", sort=False):
         begin, end, middle = (group[name].to_numpy(float) for name in ("begin_us", "end_us", "rank"))
         low, high = middle / step - BAR_HEIGHT / 2, middle / step + BAR_HEIGHT / 2
         corners = np.stack([[begin, low], [end, low], [end, high], [begin, high]]).transpose(2, 0, 1)
-        # A single collection: a patch per bar would take most of the time of a page.
+        # One collection is much faster than a patch per bar.
         color = PHASE_COLORS[str(phase)]
         axes.add_collection(PolyCollection(list(corners), facecolors=color, edgecolors="none", label=str(phase)))
     axes.autoscale_view()
@@ -332,21 +335,21 @@ def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
 
 
 def write_notes(axes: Axes, notes: Sequence[tuple[float, float, str]]) -> None:
-    """Writes texts beside points, one above the other where points lie close."""
+    """Writes texts beside points; moves a text up if it would cover another one."""
     placed: list[tuple[float, float]] = []
     for x, y, text in sorted(notes, key=lambda note: note[1]):
         left, bottom = axes.transData.transform((x, y)) * 72 / axes.figure.dpi
         above = bottom + 4
-        for other_left, other in placed:
-            if abs(other_left - left) < NOTE_WIDTH and abs(other - above) < NOTE_HEIGHT:
-                above = other + NOTE_HEIGHT
+        for other_left, other_above in placed:
+            if abs(other_left - left) < NOTE_WIDTH and abs(other_above - above) < NOTE_HEIGHT:
+                above = other_above + NOTE_HEIGHT
         placed.append((left, above))
         where = {"xytext": (5, above - bottom), "textcoords": "offset points"}
         axes.annotate(text, (x, y), fontsize=TEXT_POINTS - 2, color=GRAY, **where)  # type: ignore[arg-type]
 
 
 def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
-    """Returns the numbers drawn, a row per point or box; units are those of the labels of the axes."""
+    """The numbers of panels as a frame, a row per point or box, in the units of the axis labels."""
     frames = []
     for panel in panels:
         where: dict[str, str] = {"panel": panel.title} if len(panels) > 1 else {}
@@ -362,13 +365,13 @@ def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
                     columns |= {"low": np.asarray(mark.low), "high": np.asarray(mark.high)}
                 frames.append(pd.DataFrame(columns))
             elif isinstance(mark, Box):
-                every = [*mark.points, *mark.whiskers]
+                values = [*mark.points, *mark.whiskers]
                 ends = {
-                    "min": min(every),
+                    "min": min(values),
                     "p25": mark.box[0],
                     "median": mark.median,
                     "p75": mark.box[1],
-                    "max": max(every),
+                    "max": max(values),
                 }
                 row = {**where, panel.x: mark.group, "of": mark.label, "unit": panel.y, "values": mark.count, **ends}
                 frames.append(pd.DataFrame([row]))

@@ -1,4 +1,8 @@
-"""All numbers of an experiment or a launch as frames, and frames as files of other programs."""
+"""Converts an experiment to frames (rows: cells, samples, or stamps) and writes frames as CSV, JSON or Parquet.
+
+For `downbeat export`. A launch of an older downbeat-bench may lack columns; blanks fill them. A stamp is the time at
+which a rank began or ended a step of a sample.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +27,16 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.text import Units, shared_units
 
 STAMPS = ("sync_entry", "entry", "exit", "delay")
-LARGEST = 1 << 20  # rows of stamps in a frame
+MAX_STAMP_ROWS = 1 << 20  # rows of a frame of stamps; larger files are exported in several frames
 
 
 def cells(launch: Launch) -> Iterator[pd.DataFrame]:
-    """Yields a row per cell: `summarize_cells`."""
+    """Yields one frame with a row per cell."""
     yield launch.cells.drop(columns="cell")
 
 
 def samples(launch: Launch) -> Iterator[pd.DataFrame]:
-    """Yields a row per sample: what its cell is, its verdict, its metrics."""
+    """Yields one frame with a row per sample: factors of its cell, verdict, metrics."""
     measured = read_samples(launch.path)
     data = measured.frame().drop(columns="cell_index").rename_axis("sample")
     data["verdict"] = pd.Categorical.from_codes(measured.verdict, categories=pd.Index(measured.verdicts()))
@@ -44,24 +48,24 @@ def samples(launch: Launch) -> Iterator[pd.DataFrame]:
 
 
 def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
-    """Yields a row per sample and rank: what the rank stamped, on the global clock."""
+    """Yields frames with a row per sample and rank: the stamps of the rank on the global clock, s."""
     with open_samples(launch.path) as file:
         check_samples(launch.path, file)
         described = read_cells(file)[list(CELL_FACTORS)]
         categories = pd.Index(flags(file.variables["verdict"]).values())
         units = {name: file.variables[name].units for name in STAMPS}
         count, ranks = file.variables["entry"].shape
-        step = max(1, LARGEST // ranks)
-        for start in range(0, max(count, 1), step):  # also of no samples a frame, which has the columns
+        step = max(1, MAX_STAMP_ROWS // ranks)
+        for start in range(0, max(count, 1), step):  # without samples: one empty frame, for its columns
             rows = slice(start, min(start + step, count))
-            taken = rows.stop - rows.start
+            samples_read = rows.stop - rows.start
             index = np.repeat(native(file.variables["cell_index"][rows]), ranks)
             frame = described.loc[index].reset_index(drop=True)
             frame["attempt"] = np.repeat(native(file.variables["attempt"][rows]), ranks)
             frame["verdict"] = pd.Categorical.from_codes(
                 np.repeat(file.variables["verdict"][rows], ranks), categories=categories
             )
-            frame["rank"] = np.tile(np.arange(ranks), taken)
+            frame["rank"] = np.tile(np.arange(ranks), samples_read)
             for name in STAMPS:
                 frame[name] = native(file.variables[name][rows]).ravel()
             frame["flag"] = file.variables["flag"][rows].ravel()
@@ -74,17 +78,17 @@ ROWS: dict[str, Callable[[Launch], Iterator[pd.DataFrame]]] = {"cells": cells, "
 
 @dataclass(frozen=True)
 class Blank:
-    """What stands in a column that a launch lacks."""
+    """The value and the unit of a column that a launch lacks."""
 
     value: str | float
     unit: str  # empty: none
 
 
 def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
-    """The columns that some launch, of an older program, lacks, and the stand-in for each."""
+    """The columns that at least one launch lacks, each with its blank."""
     fields: list[dict[str, Blank]] = []
     for launch in experiment.launches:
-        # A file that cannot be read is refused in its turn, after the ones before it.
+        # frames() refuses an unreadable file later, after it has exported the launches before it.
         with contextlib.suppress(UsageError), open_samples(launch.path) as file:
             metrics = metrics_of(file)
             if rows == "samples":
@@ -96,16 +100,21 @@ def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
                     {name: blank_of(file.variables[name]) for name in cell_fields(file)}
                     | dict.fromkeys(numbers, Blank(np.nan, "s"))
                 )
-    return {name: columns[name] for columns in fields for name in columns if any(name not in other for other in fields)}
+    return {
+        name: columns[name]
+        for columns in fields
+        for name in columns
+        if any(name not in other_columns for other_columns in fields)
+    }
 
 
 def blank_of(variable: Variable) -> Blank:
-    """The stand-in for a field of a cell that only other launches have."""
+    """The blank for a field of a cell: an empty text or NaN, with the unit of the field."""
     return Blank("" if variable.dtype.kind == "S" else np.nan, str(getattr(variable, "units", "")))
 
 
 def completed(frame: pd.DataFrame, blank: dict[str, Blank]) -> pd.DataFrame:
-    """A frame with stand-ins for its missing fields; all fields that some launch lacks come last."""
+    """Adds blanks for missing columns. The columns in `blank` come last, so that all launches have the same order."""
     if not blank:
         return frame
     missing = {name: entry for name, entry in blank.items() if name not in frame}
@@ -118,34 +127,34 @@ def completed(frame: pd.DataFrame, blank: dict[str, Blank]) -> pd.DataFrame:
 
 
 def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
-    """Yields the frames of an experiment, launch by launch, each with the factors of its launch in front.
+    """Yields the frames of all launches; the first columns are the factors and the number of the launch.
 
     Args:
         experiment: what to export.
         rows: one of `ROWS`.
     """
     blank = blank_fields(experiment, rows)
-    order: list[object] = []  # of the first one, for files whose columns have no names after their beginning
+    order: list[object] = []  # columns of the first frame; CSV names them only once
     for launch in experiment.launches:
         for table in ROWS[rows](launch):
             frame = completed(table, blank)
             for position, name in enumerate((*LAUNCH_FACTORS, "launch")):
-                # A file of ranks' stamps has a column `rank`; that of the launch is their number.
+                # `ranks` is the number of ranks of the launch; frames of stamps also have `rank`.
                 frame.insert(position, name, launch.number if name == "launch" else getattr(launch, name))
             order = order or list(frame.columns)
             yield frame[order] if set(order) == set(frame) else frame
 
 
 def export_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
-    """Writes comma-separated values below a line of names; a missing value is empty."""
+    """Writes comma-separated values after a header line; a missing value is empty."""
     for position, frame in enumerate(frames):
         records.write_csv(frame, stream, header=position == 0)
 
 
 def export_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
-    """Writes an object per row and line; a missing value is null."""
+    """Writes JSON lines, an object per row; a missing value is null."""
     for frame in frames:
-        # Not by pandas, which rounds to 15 decimals: of 0.15 us that leaves nine digits.
+        # Not with DataFrame.to_json, which rounds to 15 decimals: 0.15 us would have nine digits.
         for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
             stream.write(json.dumps(row, allow_nan=False) + "\n")
 
@@ -167,7 +176,7 @@ def write_parquet(frames: Iterable[pd.DataFrame], stream: IO[bytes]) -> None:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file."""
+    """A file format: the function that writes it, and whether its stream is binary."""
 
     write: Callable[[Iterable[pd.DataFrame], IO[Any]], None]
     binary: bool = False

@@ -1,4 +1,4 @@
-"""The words of reports, explained at the end of each."""
+"""The terms of reports and their definitions, printed at the end of each report."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The ranks of single samples: they synchronize, wait, run the operation, and when they leave.
+"""Draws single samples as timelines of their ranks, and the exits of ranks from synchronizers.
 
-All is on the global clock (Schuchart 2023, Fig. 1).
+In a sample each rank synchronizes, waits for the common start or its delay, and runs the operation. All times are on
+the global clock (Schuchart 2023, Fig. 1). The exit skew is the time from the first to the last rank's exit from a
+synchronizer.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from downbeat.output.blocks import Picture
 from downbeat.output.fields import synchronizer_name
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
-from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
+from downbeat.report.panel import MAX_RANKS, Box, Panel, Timeline, lines_of, rank_step
 from downbeat.report.rows import by_operation
 from downbeat.report.style import FIXED, positions
 from downbeat.run.experiment import Experiment, Launch
@@ -31,13 +33,13 @@ from downbeat.text import MICROSECONDS, bytes_text
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_SYNCHRONIZERS = 6
-DELAY_METRIC = "global_time"
-# Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
-MOST_BEFORE = 6
-# Samples of a column share an axis of time, so that the eye compares synchronizers, unless they differ by this factor:
-# nothing of the shorter one could be seen.
-MOST_LONGER = 20
+MAX_SYNCHRONIZERS = 6  # rows of a picture of timelines
+DELAY_METRIC = "global_time"  # chooses the median and the longest sample
+# Time shown before the first entry, relative to the time after it; the operation needs room.
+MAX_TIME_BEFORE_ENTRY = 6
+# Timelines of a column share their axis, unless the longest is more than this times as long: the shorter one would be
+# invisible.
+MAX_LENGTH_RATIO = 20
 BARS_CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
     "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "
@@ -48,10 +50,10 @@ BARS_CAPTION = (
 
 
 class Bars(Table):
-    """The phases of ranks in samples, those that take time."""
+    """The phases of the ranks of samples; a phase without duration has no row."""
 
     synchronizer: Texts = column("how the start was made")
-    sample: Texts = column("which sample it is")
+    sample: Texts = column("median or worst")
     rank: Ints = column("rank")
     phase: Texts = column("one of PHASES")
     begin_us: Floats = column("begin, after the start of the sample", "us")
@@ -62,15 +64,15 @@ def sample_bars(file: NetcdfFile, sample: int, line: str, which: str) -> Bars:
     """The bars of one sample.
 
     Args:
-        file: of a launch, open.
-        sample: its position in the file.
+        file: the open file of a launch.
+        sample: index of the sample in the file.
         line: its synchronizer.
-        which: what it is called.
+        which: its label, median or worst.
     """
     sync_entry, entry, exit_, delay = (native(file.variables[name][sample]) for name in STAMPS)
     deadline, slack = (float(file.variables[name][sample]) for name in ("deadline", "slack"))
     start = entry.min() if np.isnan(deadline) else deadline
-    # A barrier's rank leaves it, then waits for its own delay; with a deadline it waits from the decision on.
+    # After a barrier a rank waits for its own delay. With a deadline, it waits from the moment when the root set it.
     waits = entry - delay if np.isnan(deadline) else np.full(len(entry), deadline - (0.0 if np.isnan(slack) else slack))
     waits = np.clip(waits, sync_entry, entry)
     rows = []
@@ -83,17 +85,17 @@ def sample_bars(file: NetcdfFile, sample: int, line: str, which: str) -> Bars:
 
 
 class Chosen(Table):
-    """The samples that are shown, of the smallest size of each operation, one for each synchronizer."""
+    """The cells with a timeline: the smallest size of each operation, after each synchronizer."""
 
     operation: Texts = column("operation")
     size: Ints = column("message size", "B")
     line: Texts = column("how the start was made")
-    median: Ints = column("position in the file of the sample with the median time")
-    worst: Ints = column("position in the file of the sample with the longest time")
+    median: Ints = column("index in the file of the sample with the median time")
+    worst: Ints = column("index in the file of the sample with the longest time")
 
 
 def chosen_samples(launch: Launch) -> Chosen:
-    """The samples of a launch that are shown."""
+    """Chooses the samples of a launch for the timelines."""
     cells = launch.cell_table
     starts = cells.started_by
     samples = read_samples(launch.path, [DELAY_METRIC])
@@ -105,29 +107,31 @@ def chosen_samples(launch: Launch) -> Chosen:
             here = np.flatnonzero(valid & (index == cell))
             ordered = here[np.argsort(time[here], kind="stable")]
             middle = int(ordered[(len(ordered) - 1) // 2])
-            # The first of several patterns, algorithms: `none` and `default` stand first.
+            # Of several patterns and algorithms, take the first: files start with `none` and `default`.
             row = (operation, cells.size[cell], starts[cell], middle, int(ordered[-1]))
             rows.setdefault((operation, starts[cell]), row)
     return Chosen.of_tuples(list(rows.values()))
 
 
 def draw_timelines(experiment: Experiment) -> list[Picture]:
-    """Draws the median and the worst sample after each synchronizer, a picture per operation, of one launch."""
-    # The first launch with the most ranks, which shows most.
+    """Draws the median and the worst sample after each synchronizer: one picture per operation, of one launch.
+
+    The launch is the first with the largest number of ranks.
+    """
     launch = max(experiment.launches, key=lambda launch: launch.ranks)
     pictures = []
     chosen = chosen_samples(launch)
     with open_samples(launch.path) as file:
         for operation, rows in by_operation(chosen.operation):
             samples = chosen[rows]
-            # Those that are compared most often first.
+            # The usual synchronizers first.
             order = np.argsort(~np.isin(samples.line, list(FIXED)), kind="stable")
-            pictures.append(timeline_picture(launch, file, operation, samples[order[:MOST_SYNCHRONIZERS]]))
+            pictures.append(timeline_picture(launch, file, operation, samples[order[:MAX_SYNCHRONIZERS]]))
     return pictures
 
 
 def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: Chosen) -> Picture:
-    """Draws samples of one operation out of the launch's open file, a row for each synchronizer."""
+    """Draws samples of one operation from the open file of the launch, a row per synchronizer."""
     numbers = Bars.joined(
         sample_bars(file, position, line, which)
         for line, *positions_of in zip(samples.line, samples.median, samples.worst, strict=True)
@@ -137,15 +141,15 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
     panels = []
     for (line, which), bars in numbers.groups(numbers.synchronizer, numbers.sample):
         column = numbers[numbers.sample == which]
-        limits = time_limits(column if length(column) < MOST_LONGER * length(bars) else bars)
+        limits = time_limits(column if length(column) < MAX_LENGTH_RATIO * length(bars) else bars)
         title = f"{synchronizer_name(line)}, {which}"
         panels.append(Panel([Timeline(bars.frame(), launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples.size[0])} bytes" if samples.size[0] else ""
     described = f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
-    caption = BARS_CAPTION.format(launch=described, longer=MOST_LONGER)
-    if len(samples) == MOST_SYNCHRONIZERS:
-        caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
-    if launch.ranks > MOST_RANKS:
+    caption = BARS_CAPTION.format(launch=described, longer=MAX_LENGTH_RATIO)
+    if len(samples) == MAX_SYNCHRONIZERS:
+        caption += f" At most {MAX_SYNCHRONIZERS} synchronizers are shown."
+    if launch.ranks > MAX_RANKS:
         caption += f" Every {rank_step(launch.ranks)}th rank is shown."
     title = f"{operation}{size}: what the ranks do in a sample"
     return make_picture(f"timelines-{operation}", title, caption, panels, numbers.frame())
@@ -158,16 +162,16 @@ def length(bars: Bars) -> float:
 
 
 def time_limits(bars: Bars) -> tuple[float, float] | None:
-    """Where an axis that samples share begins and ends, us; None where no operation takes time."""
+    """The limits of the shared time axis of samples, us; None if no operation takes time."""
     begin, end = float(bars.begin_us.min()), float(bars.end_us.max())
     entry = float(bars.begin_us[bars.phase == "operation"].min(initial=np.inf))
     if not end > entry:
         return None
-    left = max(begin - 0.03 * (end - begin), entry - MOST_BEFORE * (end - entry))
+    left = max(begin - 0.03 * (end - begin), entry - MAX_TIME_BEFORE_ENTRY * (end - entry))
     return left, end + 0.03 * (end - left)
 
 
-# A stamp is a reading of a clock with steps of this order; smaller differences mean nothing.
+# Clocks have steps of about this length; smaller skews are drawn as this one.
 RESOLUTION_US = 1e-3
 SKEW_CAPTION = (
     "Time from the first rank's exit from the synchronizer to the last one's (Schuchart 2023, section 2.2): {}. Mark "
@@ -180,7 +184,7 @@ OF_CELLS = "median over launches and cells of each quantile of the launch's samp
 class Skews(Table):
     """Quantiles of the exit skew after each synchronizer."""
 
-    configuration: Texts = column("library, ranks, environment and variant, as far as they vary")
+    configuration: Texts = column("library, ranks, environment and variant, those that vary")
     synchronizer: Texts = column("how the start was made")
     p5_us: Floats = column("5 % of the samples are below", "us")
     p25_us: Floats = column("25 % of the samples are below", "us")
@@ -192,14 +196,14 @@ class Skews(Table):
 
 
 def draw_skews(experiment: Experiment) -> list[Picture]:
-    """Draws the exit skew after every synchronizer of an experiment."""
+    """Draws quantiles of the exit skew after every synchronizer of an experiment."""
     cells = experiment.cell_table
     cells = cells[cells.plain & (cells.ranks > 1)]
     if not len(cells):
         return []
     skews = cells.metric("exit_skew")
     rows = []
-    # Cells of one synchronizer differ in the operation after it, which has not begun when ranks leave.
+    # Pool the cells of a synchronizer: their operations begin only after the exit.
     for key, group in grouped(described_cells(cells, LAUNCH_FACTORS), cells.started_by):
         of = skews[group]
         quantiles = (of.p5_s, of.p25_s, of.median_s, of.p75_s, of.p95_s, of.p99_s)
@@ -210,7 +214,7 @@ def draw_skews(experiment: Experiment) -> list[Picture]:
 
 
 def draw_skew_file(data: xr.Dataset) -> list[Picture]:
-    """Draws the exit skews that `downbeat-bench skew` recorded."""
+    """Draws quantiles of the exit skew from a file of `downbeat-bench skew`."""
     if "skew_median" not in data:
         return []
     of = SynchronizerSkews.of(data)
@@ -221,7 +225,7 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
 
 
 def skew_picture(numbers: Skews, meaning: str) -> Picture:
-    """Draws quantiles of exit skews."""
+    """Draws quantiles of exit skews as boxes; `meaning` completes the caption."""
     numbers = numbers[~np.isnan(numbers.median_us)]
     colors, panels = positions(numbers.synchronizer), []
     for title, group in numbers.groups(numbers.configuration):
@@ -240,7 +244,7 @@ def skew_picture(numbers: Skews, meaning: str) -> Picture:
     return make_picture("exit_skew", title, caption, panels, named, columns=1, share_x=True)
 
 
-FEWEST_SKEW_RANKS = 3
+MIN_SKEW_RANKS = 3  # for a pattern of exits; with two ranks, the exit skew shows all
 PATTERN_CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
     "interval, cut off at 0. One interruption moves a mean far and widens its interval. Where the line rises or falls "
@@ -249,9 +253,9 @@ PATTERN_CAPTION = (
 
 
 class Pattern(Table):
-    """When each rank leaves each synchronizer, after the first one."""
+    """Mean time from the first exit to the exit of each rank, by synchronizer."""
 
-    configuration: Texts = column("library, ranks, environment and variant, as far as they vary")
+    configuration: Texts = column("library, ranks, environment and variant, those that vary")
     synchronizer: Texts = column("how the start was made")
     rank: Ints = column("rank")
     exit_us: Floats = column("mean time from the first exit to the rank's", "us")
@@ -260,15 +264,14 @@ class Pattern(Table):
 
 
 def draw_patterns(experiment: Experiment) -> list[Picture]:
-    """Draws when each rank leaves each synchronizer of an experiment; the intervals are over launches."""
+    """Draws the mean exit of each rank from each synchronizer; the intervals are over launches."""
     means: dict[tuple[object, ...], list[float]] = {}
     configurations: dict[tuple[object, ...], None] = {}
     for launch in experiment.launches:
-        # Alone, a rank is always the first; of two ranks the exit skew says all.
-        if launch.ranks < FEWEST_SKEW_RANKS:
+        if launch.ranks < MIN_SKEW_RANKS:
             continue
         exits = exit_pattern(launch.path)
-        # The operation after the synchronizer does not matter to it: a launch has one number.
+        # Pool the cells of a synchronizer: a launch counts as one value.
         for (line, rank), group in exits[exits.plain].groups(exits.started_by[exits.plain], exits.rank[exits.plain]):
             configurations[launch.configuration] = None
             means.setdefault((launch.configuration, line, rank), []).append(float(group.exit_s.mean()))
@@ -279,15 +282,15 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
     rows = []
     for (configuration, line, rank), values in means.items():
         interval = mean_interval(values)
-        # Nobody leaves before the first.
+        # No rank leaves before the first.
         ends = (interval.estimate, float(np.maximum(0.0, interval.low)), interval.high)
         rows.append((names[configuration], line, rank, *(end * MICROSECONDS for end in ends)))  # type: ignore[index]
     return [pattern_picture(Pattern.of_tuples(rows))]
 
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
-    """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
-    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_SKEW_RANKS:
+    """Draws the mean exit of each rank from a file of `downbeat-bench skew`; the intervals are over samples."""
+    if "exit_mean" not in data or data.sizes["rank"] < MIN_SKEW_RANKS:
         return []
     of = SynchronizerSkews.of(data)
     mean, half = of.exit_mean * MICROSECONDS, of.exit_half * MICROSECONDS
@@ -300,7 +303,7 @@ def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
 
 
 def pattern_picture(numbers: Pattern) -> Picture:
-    """Draws exits, a line per synchronizer."""
+    """Draws mean exits against ranks, a line per synchronizer."""
     colors = positions(numbers.synchronizer)
     panels = [
         Panel(

@@ -1,4 +1,8 @@
-"""Latencies of operations: against size and processes, as lists, as maps, beside a common start; overlap; delays."""
+"""Draws the latency of operations: against size and processes, as lists and heat maps, and ratios of two sides.
+
+Also draws overlap with computation, and the effect of late ranks. `line` (a side of the comparison, or a synchronizer)
+and `panel` (operation and other factors that vary) name each cell.
+"""
 
 from __future__ import annotations
 
@@ -54,59 +58,59 @@ MEANING = f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}."
 SIZE_LABEL = "message size [bytes]"
 
 
-# What is compared, against size.
+# Ratios to the first side.
 
 RATIO_CAPTION = (
     "{}: median latency of each launch, the typical ratio with its 95 % interval. Above 1, {}. "
     f"The gray band is 1 +- {MARGIN:.0%}.{{}}"
 )
 DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
-FEWEST_SIZES = 3  # of an operation that is drawn against size; others are rows of one panel
-MOST_LISTED = 40  # rows of a panel
+MIN_SIZES = 3  # operations with fewer sizes are listed as rows of one panel
+MAX_LISTED = 40  # rows of such a panel
 
 
 def shown_ratios(numbers: Ratios) -> tuple[float, float]:
-    """The range of the axis: all ratios, and the intervals of those that can have a verdict."""
-    firm = numbers[numbers.launches >= FEWEST_LAUNCHES]
-    low = float(np.nanmin([*numbers.ratio, *firm.low]))
-    high = float(np.nanmax([*numbers.ratio, *firm.high]))
+    """The limits of the axis: all ratios, and the intervals of ratios with enough launches for a verdict."""
+    with_verdict = numbers[numbers.launches >= FEWEST_LAUNCHES]
+    low = float(np.nanmin([*numbers.ratio, *with_verdict.low]))
+    high = float(np.nanmax([*numbers.ratio, *with_verdict.high]))
     return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02
 
 
 def against_size(rows: Ratios | Latencies) -> Flags:
-    """The rows of operations that have enough sizes to be drawn against them."""
+    """Marks the rows of operations that have at least `MIN_SIZES` sizes."""
     sized = np.zeros(len(rows), dtype=bool)
     for _, group in grouped(rows.operation):
-        sized[group] = len(set(rows.size[group])) >= FEWEST_SIZES
+        sized[group] = len(set(rows.size[group])) >= MIN_SIZES
     return sized
 
 
 def cell_names(rows: Ratios | Latencies) -> list[str]:
-    """What rows of a list are called: panel, and size where the operation has several."""
+    """The names of listed rows: panel, and size if the panel has several."""
     sizes = {panel: len(set(group.size)) for panel, group in rows.groups(rows.panel)}
     pairs = zip(rows.panel, rows.size, strict=True)
     return [cell_name(panel, size) if sizes[panel] > 1 else str(panel) for panel, size in pairs]
 
 
 def at_least_one(sizes: Ints) -> Ints:
-    """Positions on a logarithmic axis."""
+    """Moves size 0 (no message) to 1, because the axis is logarithmic."""
     return np.maximum(sizes, 1)
 
 
 def draw_contrast(experiment: Experiment) -> list[Picture]:
-    """Draws what is compared: latencies of all sides in one panel, then ratios."""
+    """Draws the comparison of the report: latencies of all sides, then ratios to the first side."""
     contrast = contrast_of(experiment)
     return [*latency_pictures(contrast), *ratio_pictures(contrast)]
 
 
 def draw_starts(experiment: Experiment) -> list[Picture]:
-    """Draws barrier / common start, where something else is compared first."""
+    """Draws barrier / common start, unless `draw_contrast` does."""
     contrast = contrast_of(experiment)
     return ratio_pictures(starts_of(experiment)) if contrast.factor != STARTS else []
 
 
 def ratio_pictures(contrast: Contrast) -> list[Picture]:
-    """Draws the ratios of the sides to the first: against size, a panel per operation, then the other operations."""
+    """Draws ratios to the first side: against size, a panel per operation; then operations with few sizes."""
     ratios = contrast.ratios[~np.isnan(contrast.ratios.ratio)]
     if not len(ratios):
         return []
@@ -134,31 +138,30 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
             cell if contrast.sides[2:] == () else f"{cell}: {synchronizer_name(line)}",
             "",
             ratio,
-            (ratio, ratio),  # no thick bar: it is the middle half of samples
+            (ratio, ratio),  # no thick bar, which is the middle half of samples in other pictures
             (low, high),
             color=colors[line],
         )
         for cell, line, ratio, low, high in points
-    ][:MOST_LISTED]
+    ][:MAX_LISTED]
     numbers = ratios.frame().rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
     numbers = numbers.drop(columns=["operation"])
     pictures = []
     if panels:
         pictures.append(make_picture(f"{name}_ratio", f"Latency: {label}", caption, panels, numbers, share_y=True))
     if rows:
-        lone = [Panel(rows, label, "", x_scale="log", x_at=1.0, rows=True)]
+        list_panels = [Panel(rows, label, "", x_scale="log", x_at=1.0, rows=True)]
         title = f"Latency: {label}{', of the other operations' if panels else ''}"
         pictures.append(
-            make_picture(f"{name}_ratio{'-others' if panels else ''}", title, caption, lone, numbers, columns=1)
+            make_picture(f"{name}_ratio{'-others' if panels else ''}", title, caption, list_panels, numbers, columns=1)
         )
     return pictures
 
 
-# Against size and processes, and as a list.
+# Latency against size and processes, and as a list.
 
-BANDS = (0.10, 0.20)  # how dark: 90 % of a launch's samples, and the middle half
-# With more lines, bands hide each other.
-MOST_BANDS = 3
+BANDS = (0.10, 0.20)  # opacity of the bands of 90 % and of the middle half of the samples of a launch
+MAX_BANDS = 3  # lines with bands; with more, bands would hide each other
 SCALING_CAPTION = f"{MEANING} Points: the typical launch's median, with its 95 % interval."
 SHADES = " The bands hold the middle half and 90 % of the samples of a launch."
 LIST_CAPTION = (
@@ -169,7 +172,7 @@ LATENCY_LABEL = f"{METRICS[METRIC].label} [us]"
 
 
 def latency_pictures(contrast: Contrast) -> list[Picture]:
-    """Draws latencies: against size, a panel per operation, a line per side; then operations with fewer sizes."""
+    """Draws latencies: against size, a panel per operation; then a list of operations with few sizes."""
     if not len(contrast.cells):
         return []
     numbers = latencies(contrast.cells, METRIC)
@@ -180,18 +183,18 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
     if sized.any():
         shown = numbers[sized]
         panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), colors)
-        shades = SHADES if len(colors) <= MOST_BANDS else ""
+        shades = SHADES if len(colors) <= MAX_BANDS else ""
         title, caption = "Latency against size", SCALING_CAPTION + shades
         pictures.append(
             make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True)
         )
     listed = numbers[~sized]
-    # Of several numbers of processes there is a picture against these.
+    # With several numbers of ranks, draw_processes draws these operations.
     if len(listed) and len(set(contrast.cells.ranks)) == 1:
-        alone = len(contrast.sides) == 1
+        has_one_side = len(contrast.sides) == 1
         rows = [
             Box(
-                cell if alone else f"{cell}: {synchronizer_name(latency.line[0])}",
+                cell if has_one_side else f"{cell}: {synchronizer_name(latency.line[0])}",
                 "",
                 latency.median_us[0],
                 (latency.p25_us[0], latency.p75_us[0]),
@@ -201,7 +204,7 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
             )
             for cell, row in zip(cell_names(listed), range(len(listed)), strict=True)
             for latency in [listed[row : row + 1]]
-        ][:MOST_LISTED]
+        ][:MAX_LISTED]
         panel = Panel(rows, LATENCY_LABEL, "", x_scale="log", rows=True)
         title = "Latency of the other operations" if sized.any() else "Latency"
         pictures.append(make_picture("latency", title, LIST_CAPTION, [panel], named[~sized], columns=1))
@@ -209,13 +212,20 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
 
 
 def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], colors: Mapping[str, int]) -> list[Panel]:
-    """A panel per `panel` with a line per `line`, against positions; `axis`: its label and scale."""
+    """Draws medians and bands at positions x: a panel per `panel`, a line per `line`.
+
+    Args:
+        numbers: the latencies.
+        x: position of each row.
+        axis: label and scale of the horizontal axis.
+        colors: line -> index in the palette; with more than `MAX_BANDS` lines there are no bands.
+    """
     panels = []
     for panel, rows in grouped(numbers.panel):
         ordered = rows[np.argsort(x[rows], kind="stable")]
         group, at = numbers[ordered], x[ordered]
         marks: list[Band | Line] = []
-        for line, points in grouped(group.line) if len(colors) <= MOST_BANDS else ():
+        for line, points in grouped(group.line) if len(colors) <= MAX_BANDS else ():
             color, of = colors[line], group[points]
             bands = ((of.p5_us, of.p95_us), (of.p25_us, of.p75_us))
             marks += [
@@ -228,7 +238,7 @@ def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], colors: M
 
 
 def draw_processes(experiment: Experiment) -> list[Picture]:
-    """Draws latency against processes, a picture for each operation that was measured with several numbers of them."""
+    """Draws latency against the number of ranks, a picture per operation that was measured with several."""
     factors = [*(factor for factor in CONFIGURATION if factor not in ("ranks", STATE)), "size"]
     cells, pictures = plain_cells(experiment), []
     cells = cells[in_main_state(cells)]
@@ -238,7 +248,7 @@ def draw_processes(experiment: Experiment) -> list[Picture]:
             numbers = latencies(shown(rows, rows.started_by, described_cells(rows, factors)), METRIC)
             colors = positions(numbers.line)
             panels = scaling_panels(numbers, numbers.ranks, ("processes", "positions"), colors)
-            caption = SCALING_CAPTION + (SHADES if len(colors) <= MOST_BANDS else "")
+            caption = SCALING_CAPTION + (SHADES if len(colors) <= MAX_BANDS else "")
             named = numbers.named(panel="panel", line="synchronizer", ranks="ranks")
             name, title = f"latency_by_processes-{operation}", f"{operation}: latency against processes"
             pictures.append(make_picture(name, title, caption, panels, named, share_y=True))
@@ -255,7 +265,7 @@ MAP_CAPTION = (
 
 
 def draw_heat_maps(experiment: Experiment) -> list[Picture]:
-    """Draws a map for each operation that was measured with several algorithms after several synchronizers."""
+    """Draws a heat map for each operation that was measured with several algorithms after several synchronizers."""
     pictures = []
     cells = plain_cells(experiment)
     for operation, here in by_operation(cells.operation):
@@ -267,7 +277,7 @@ def draw_heat_maps(experiment: Experiment) -> list[Picture]:
 
 
 def heat_map(cells: ShownCells, operation: str) -> Picture:
-    """Draws the latency of each algorithm after each `line`, a map per `panel`."""
+    """Draws a heat map per `panel`: the latency of each algorithm (row) after each `line` (column)."""
     numbers = latencies(cells, METRIC)
     panels = []
     for title, group in numbers.groups(numbers.panel):
@@ -282,8 +292,8 @@ def heat_map(cells: ShownCells, operation: str) -> Picture:
 
 # Overlap with computation (docs/operations.md).
 
-# A single interruption can make -5000 % of an overlap, beside which nothing else is seen.
-LOWEST_PERCENT, HIGHEST_PERCENT = -110.0, 110.0
+# Limits of the axis. One interruption can cause an overlap of -5000 %, which would make all other points one line.
+MIN_PERCENT, MAX_PERCENT = -110.0, 110.0
 OVERLAP_CAPTION = (
     "Share of the operation that was hidden behind computation, or of the computation where that is shorter, by "
     "the definitions of OSU and IMB, which cut off at 0, and from the common start to the last exit, which does "
@@ -297,7 +307,7 @@ class Overlaps(Table):
 
     panel: Texts = column("start and configuration")
     size_bytes: Ints = column("message size", "B")
-    definition: Texts = column("of the overlap")
+    definition: Texts = column("definition of the overlap: OSU, IMB, or from the common start")
     overlap_percent: Floats = column("mean over launches", "%")
     low_percent: Floats = column("lower end of its 95 % interval", "%")
     high_percent: Floats = column("upper end of its 95 % interval", "%")
@@ -310,7 +320,7 @@ def draw_computation_overlap(experiment: Experiment) -> list[Picture]:
 
 
 def overlap_picture(cells: Cells, operation: str) -> Picture:
-    """Draws the three figures of one operation, a panel per synchronizer and configuration."""
+    """Draws the overlap of one operation by three definitions, a panel per synchronizer and configuration."""
     factors = {"line": cells.started_by} | {name: getattr(cells, name) for name in CONFIGURATION}
     rows = []
     for key, group in cells.groups(described(factors), cells.size):
@@ -321,7 +331,7 @@ def overlap_picture(cells: Cells, operation: str) -> Picture:
     numbers = Overlaps.of_tuples(rows)
     values = np.array([numbers.overlap_percent, numbers.low_percent, numbers.high_percent])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    limits = (max(low - 5, LOWEST_PERCENT), min(high + 5, HIGHEST_PERCENT))
+    limits = (max(low - 5, MIN_PERCENT), min(high + 5, MAX_PERCENT))
     panels = [
         Panel(
             lines_of(
@@ -360,11 +370,11 @@ SHARES = ["panel", "pattern", "delay_us", "benefit", "benefit_low", "benefit_hig
 
 
 class Delays(Table):
-    """The cells with a delay, over launches."""
+    """Cells with a late rank, over launches."""
 
     panel: Texts = column("start, configuration and size")
     pattern: Texts = column("arrival pattern")
-    delay_us: Floats = column("mean delay as it was achieved", "us")
+    delay_us: Floats = column("mean of the measured delay", "us")
     global_time_us: Floats = column("typical launch's global time", "us")
     low_us: Floats = column("lower end of its 95 % interval", "us")
     high_us: Floats = column("upper end of its 95 % interval", "us")
@@ -379,19 +389,19 @@ class Delays(Table):
 
 
 def delays_of(late: LateCells) -> Delays:
-    """Global times and overlaps over launches."""
+    """Summarizes cells with late ranks over launches."""
     rows = []
     for (panel, pattern, _), group in late.groups(late.name, late.pattern, late.delay_number):
         time, without = positive_interval(group.time_s), positive_interval(group.time_without_s)
         times = (float(group.delay_s.mean()), time.estimate, time.low, time.high, without.estimate)
         overlaps = map(mean_interval, (group.benefit, group.share))
-        ends = [end for each in overlaps for end in (each.estimate, each.low, each.high)]
+        ends = [end for interval in overlaps for end in (interval.estimate, interval.low, interval.high)]
         rows.append((panel, pattern, *(seconds * MICROSECONDS for seconds in times), *ends, len(group)))
     return Delays.of_tuples(rows)
 
 
 def draw_late_arrival(experiment: Experiment) -> list[Picture]:
-    """Draws, for each operation that was measured with delays, global time and overlap against the delay."""
+    """Draws global time and hidden share against the delay, for each operation that was measured with late ranks."""
     pictures = []
     cells = experiment.cell_table
     late = late_cells(cells[cells.measured])

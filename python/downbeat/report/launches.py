@@ -1,4 +1,4 @@
-"""Launches: how they differ, what time does within them, and whether their clocks agreed at the end."""
+"""Draws the differences between launches, the drift of latency within them, and the clock errors at their end."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.tables import Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text
 
-# How launches differ.
+# Differences between launches.
 
-# More lines, side by side at each launch, cannot be distinguished.
-MOST_LAUNCH_LINES = 4
-MOST_CELLS = 8
+MAX_LAUNCH_LINES = 4  # synchronizers of a panel, side by side at each launch
+MAX_CELLS = 8  # panels
 LAUNCHES_CAPTION = (
     "Median latency of each launch, with the middle half of its samples, in the cell of each operation{} in which "
     "launches differ most. Where points are farther apart than the bars are long, one launch proves little (Hunold "
@@ -32,7 +31,7 @@ LAUNCHES_CAPTION = (
 
 
 class Differences(Table):
-    """How much the launches of each cell differ, and the samples within each of them."""
+    """The deviation between the launches of each cell, and within the launches."""
 
     cell: Texts = column("operation and configuration")
     size_bytes: Ints = column("message size", "B")
@@ -45,7 +44,7 @@ class Differences(Table):
 
 
 def differences(cells: Cells, panels: Texts) -> Differences:
-    """How much launches differ, by panel, size and start."""
+    """Computes the deviations of each cell by panel, size and synchronizer."""
     latency = cells.metric(METRIC)
     keys, rows = [], []
     for key, group in latency.groups(panels, cells.size, cells.started_by):
@@ -61,7 +60,7 @@ def differences(cells: Cells, panels: Texts) -> Differences:
                 len(logs),
             )
         )
-    names, sizes, lines = (np.array(each, dtype=object) for each in zip(*keys, strict=True))
+    names, sizes, lines = (np.array(values, dtype=object) for values in zip(*keys, strict=True))
     between, within, counts = np.array(rows, dtype=float).T
     return Differences(
         cell=names,
@@ -74,7 +73,7 @@ def differences(cells: Cells, panels: Texts) -> Differences:
 
 
 def draw_launches(experiment: Experiment) -> list[Picture]:
-    """Draws the medians of all launches, of the cell of each operation and configuration in which they differ most."""
+    """Draws the medians of launches, for each operation and configuration in the cell with the largest deviation."""
     cells = experiment.cell_table
     cells = cells[cells.plain]
     if not len(cells):
@@ -84,21 +83,21 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     table = table[table.launches > 1]
     if not len(table):
         return []
-    most = [rows[table.between_launches_percent[rows].argmax()] for _, rows in grouped(table.cell)]
-    worst = table[np.array(sorted(most, key=lambda row: -table.between_launches_percent[row])[:MOST_CELLS])]
+    largest = [rows[table.between_launches_percent[rows].argmax()] for _, rows in grouped(table.cell)]
+    worst = table[np.array(sorted(largest, key=lambda row: -table.between_launches_percent[row])[:MAX_CELLS])]
     starts, latency = cells.started_by, cells.metric(METRIC)
     colors, panels = positions(starts), []
     for name, size, start in zip(worst.cell, worst.size_bytes, worst.synchronizer, strict=True):
         here = (cell_names == name) & (cells.size == size)
-        # The one that differs most, and the first ones on the command line.
-        names = list(dict.fromkeys([start, *starts[here]]))[:MOST_LAUNCH_LINES]
+        # The synchronizer of the largest deviation, then the first ones of the command line.
+        names = list(dict.fromkeys([start, *starts[here]]))[:MAX_LAUNCH_LINES]
         lines = []
         for number, line in enumerate(sorted(names, key=lambda label: colors[label])):
             rows = np.flatnonzero(here & (starts == line))
             rows = rows[np.argsort(cells.launch[rows], kind="stable")]
             at = cells.launch[rows] + (number - (len(names) - 1) / 2) * 0.12
             points = latency[rows]
-            median, low, high = (each * MICROSECONDS for each in (points.median_s, points.p25_s, points.p75_s))
+            median, low, high = (seconds * MICROSECONDS for seconds in (points.median_s, points.p25_s, points.p75_s))
             lines.append(Line(synchronizer_name(line), at, median, low, high, colors[line], style=""))
         size_text = f", {bytes_text(size)} bytes" if size else ""
         panels.append(Panel(lines, "launch", "latency [us]", f"{name}{size_text}", "whole", "log"))
@@ -107,25 +106,24 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     return [make_picture("launch_medians", "How launches differ", caption, panels, table.frame())]
 
 
-# Time within launches.
+# Latency over the time within a launch. The time is cut into bins of equal length.
 
-HISTOGRAM_BINS = 40
-# A bin with fewer samples shows chance rather than time; bins are made for four times as many.
-FEWEST_DRAWN = 5
-SAMPLES_PER_BIN = 20
-FEWEST_BINS = 5
-# So that the last sample is in the last bin.
-ROOM = 1 + 1e-9
-# Longest run drawn, and shown on the axis, as a multiple of the median launch's bins.
-LONGEST, SHOWN = 4, 1.25
-# Least range of the axis; smaller changes are not drift.
-LEAST_LOW, LEAST_HIGH = 0.98, 1.02
-AXIS_MARGIN = 1.02  # a factor, beyond the data
-MOST_SHOWN = 0.98  # quantile of the bins that the axis reaches to
-# Least share of launches in a bin; below it, the median is that of the long launches.
-LEAST_SHARE = 0.5
-# With more launches than these, a line for each is a gray cloud that only makes the page long.
-MOST_GRAY = 12
+HISTOGRAM_BINS = 40  # for a launch of median length, at most
+MIN_SAMPLES_PER_BIN = 5  # a bin with fewer samples has no point
+SAMPLES_PER_BIN = 20  # average for which the number of bins is chosen
+MIN_BINS = 5  # with fewer there is no picture
+# Factor that puts the last sample into the last bin.
+LENGTH_MARGIN = 1 + 1e-9
+# Bins that are kept, and time on the axis, as multiples of the median launch.
+MAX_RUN_LENGTH, SHOWN_RUN_LENGTH = 4, 1.25
+# The axis has at least this range; smaller changes are not drift.
+AXIS_LOW, AXIS_HIGH = 0.98, 1.02
+AXIS_MARGIN = 1.02  # factor between the data and the end of the axis
+SHOWN_QUANTILE = 0.98  # quantile of the bins at the end of the axis
+# Minimum share of launches in a bin; with fewer, the median would be that of the long launches.
+MIN_LAUNCH_SHARE = 0.5
+# Launches with a line; more would be a gray cloud.
+MAX_GRAY_LINES = 12
 TIME_CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
     f"taken together. The launch is cut into spans of time, at most {HISTOGRAM_BINS} for a launch of median length; "
@@ -143,7 +141,7 @@ SEVERAL_LAUNCHES = (
 class Bins(Table):
     """The samples of launches, in spans of time of one length."""
 
-    configuration: Texts = column("configuration of the launch, as far as several were measured")
+    configuration: Texts = column("configuration of the launch; empty if there is only one")
     launch: Ints = column("number of the launch")
     bin: Ints = column("number of the span, from 0")
     time_s: Floats = column("middle of the span, since the first sample", "s")
@@ -152,20 +150,20 @@ class Bins(Table):
 
 
 def relative_latencies(launch: Launch) -> tuple[Floats, Floats]:
-    """The valid samples of a launch: times since the first, s, and latency / median of the cell."""
+    """The valid samples of a launch: time since the first, s, and latency divided by the median of the cell."""
     samples = read_samples(launch.path, [METRIC])
     valid = samples.with_verdict("valid")
-    begin, latency, cell = (each[valid] for each in (samples.begin, samples.metric(METRIC), samples.cell_index))
+    begin, latency, cell = (values[valid] for values in (samples.begin, samples.metric(METRIC), samples.cell_index))
     median = launch.cell_table.metric(METRIC).median_s[cell]
-    # An operation that takes no time has no ratio.
+    # A median of 0 gives no ratio.
     known = median > 0
     return (begin - begin.min(initial=np.inf))[known], latency[known] / median[known]
 
 
 def binned(launch: Launch, time: Floats, relative: Floats, width: float, bins: int) -> Bins:
-    """Samples in bins of a width in s, as far as these have at least `FEWEST_DRAWN` samples."""
-    numbers = np.minimum((time / width).astype(np.int64), LONGEST * bins - 1)
-    kept = [number for number in np.unique(numbers) if (numbers == number).sum() >= FEWEST_DRAWN]
+    """Puts samples into bins of `width` s; drops bins with fewer than `MIN_SAMPLES_PER_BIN` samples."""
+    numbers = np.minimum((time / width).astype(np.int64), MAX_RUN_LENGTH * bins - 1)
+    kept = [number for number in np.unique(numbers) if (numbers == number).sum() >= MIN_SAMPLES_PER_BIN]
     return Bins(
         configuration=np.full(len(kept), "", dtype=object),
         launch=np.full(len(kept), launch.number),
@@ -177,27 +175,27 @@ def binned(launch: Launch, time: Floats, relative: Floats, width: float, bins: i
 
 
 def run_times(launches: Sequence[Launch]) -> list[Bins]:
-    """The binned samples of each launch of one configuration, bins of the same width for all; nothing of too few."""
+    """Puts the samples of all launches of a configuration into bins of the same width; empty if samples are too few."""
     samples = {launch.number: (launch, *relative_latencies(launch)) for launch in launches}
     bins = min(HISTOGRAM_BINS, max(len(time) for _, time, _ in samples.values()) // SAMPLES_PER_BIN)
-    if bins < FEWEST_BINS:
+    if bins < MIN_BINS:
         return []
-    # With the longest instead, one interrupted launch would leave the other launches one or two bins.
+    # Not the longest: one interrupted launch would leave the other launches one or two bins.
     length = float(np.median([time.max() for _, time, _ in samples.values() if len(time)]))
-    width = length * ROOM / bins or 1.0
+    width = length * LENGTH_MARGIN / bins or 1.0
     return [binned(*launch_samples, width, bins) for launch_samples in samples.values()]
 
 
 def median_and_quartiles(group: Bins) -> tuple[Floats, Floats, Floats, Floats]:
-    """Times, medians over launches, and the ends of the middle half of them, by bin.
+    """Returns by bin: time, median over launches, first quartile, last quartile.
 
-    NaN stands for bins that lack samples, so that nothing is drawn across them.
+    A bin with too few launches has NaN, so that the line has a gap there.
     """
     launches = len(set(group.launch))
     kept = [
         number
         for number in np.unique(group.bin)
-        if len(set(group.launch[group.bin == number])) >= LEAST_SHARE * launches
+        if len(set(group.launch[group.bin == number])) >= MIN_LAUNCH_SHARE * launches
     ]
     rows = np.full((4, max(kept) - min(kept) + 1), np.nan)
     for number in kept:
@@ -224,38 +222,37 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     )
     count, panels = len(set(numbers.launch)), []
     several = count > 1
-    # With the extremes instead, one interruption would flatten all lines.
-    low, high = np.quantile(numbers.relative, [1 - MOST_SHOWN, MOST_SHOWN])
-    limits = (min(low / AXIS_MARGIN, LEAST_LOW), max(high * AXIS_MARGIN, LEAST_HIGH))
+    # Not the extremes: one interruption would flatten all lines.
+    low, high = np.quantile(numbers.relative, [1 - SHOWN_QUANTILE, SHOWN_QUANTILE])
+    limits = (min(low / AXIS_MARGIN, AXIS_LOW), max(high * AXIS_MARGIN, AXIS_HIGH))
     for title, group in numbers.groups(numbers.configuration):
         launches = [launch for _, launch in group.groups(group.launch)]
-        shown = sorted(launches, key=lambda launch: int(launch.launch[0]))[: MOST_GRAY if several else 0]
+        shown = sorted(launches, key=lambda launch: int(launch.launch[0]))[: MAX_GRAY_LINES if several else 0]
         lines = [
             Line("a launch", launch.time_s, launch.relative, color=GRAY, marker=NO_MARKER, width=0.6)
             for launch in shown
         ]
         time, middle, first_quarter, last_quarter = median_and_quartiles(group)
         label = "median over launches" if several else "the launch"
-        # With markers: a bin between two gaps has no line.
+        # The line has markers, because a bin between two gaps has no line.
         marks: list[Band | Line] = [
             *lines,
             Band(time, first_quarter, last_quarter, 0),
             Line(label, time, middle),
         ]
         longest = np.median([launch.time_s.max() for launch in launches])
-        end = min(SHOWN * longest, 1.05 * group.time_s.max())
+        end = min(SHOWN_RUN_LENGTH * longest, 1.05 * group.time_s.max())
         axes = ("time within the launch [s]", "latency / median")
         panels.append(Panel(marks, *axes, title, y_scale="log", x_limits=(-0.03 * end, float(end)), y_limits=limits))
-    first = f" (the first {MOST_GRAY})" if count > MOST_GRAY else ""
+    first = f" (the first {MAX_GRAY_LINES})" if count > MAX_GRAY_LINES else ""
     caption = TIME_CAPTION.format(SEVERAL_LAUNCHES.format(first) if several else ONE_LAUNCH)
     title = "Latency over the time within a launch"
     return [make_picture("run_time", title, caption, panels, numbers.frame(), share_y=True)]
 
 
-# The clocks at the end.
+# Clock errors at the end.
 
-# Below this, which is less than a step of any clock, an offset is drawn as if it were this.
-SMALLEST_US = 1e-4
+MIN_DRAWN_US = 1e-4  # smaller offsets are drawn here; the step of any clock is larger
 CHECKS_CAPTION = (
     "When all cells of a launch are complete, rank 0 measures its offset to every other rank once more, "
     "without synchronizing anew (Niethammer 2016, section III.A): the rank that is farthest off, and what the "
@@ -264,17 +261,17 @@ CHECKS_CAPTION = (
 
 
 class Checks(Table):
-    """The clocks of each launch at its end."""
+    """The last check of the clocks of each launch."""
 
     launch: Texts = column("configuration and number of the launch")
     date: Texts = column("start of the launch")
     offset_us: Floats = column("largest offset to rank 0", "us")
-    allowed_us: Floats = column("what the bounds allow", "us")
-    ranks_outside: Ints = column("ranks farther off", "1")
+    allowed_us: Floats = column("largest offset that the error bounds of clock and measurement allow", "us")
+    ranks_outside: Ints = column("ranks with an offset beyond it", "1")
 
 
 def draw_checks(experiment: Experiment) -> list[Picture]:
-    """Draws how far off clocks were at the end of each launch, against what the bounds allow."""
+    """Draws the largest clock offset at the end of each launch, and the limit by the error bounds."""
     rows = []
     for launch in experiment.launches:
         context = launch.context
@@ -299,10 +296,10 @@ def draw_checks(experiment: Experiment) -> list[Picture]:
     numbers = numbers[np.argsort(numbers.date, kind="stable")]
     number = np.arange(1, len(numbers) + 1)
     allowed_line = Line("allowed by the bounds", number, numbers.allowed_us, color=GRAY, style="", marker=3)
-    lines, outside_ = [allowed_line], numbers.ranks_outside > 0
-    for kept, color, label in ((~outside_, 0, "measured, within the bounds"), (outside_, 1, "measured, outside")):
+    lines, is_outside = [allowed_line], numbers.ranks_outside > 0
+    for kept, color, label in ((~is_outside, 0, "measured, within the bounds"), (is_outside, 1, "measured, outside")):
         if kept.any():
-            shown = np.maximum(numbers.offset_us[kept], SMALLEST_US)
+            shown = np.maximum(numbers.offset_us[kept], MIN_DRAWN_US)
             lines.append(Line(label, number[kept], shown, color=color, style=""))
     panel = Panel(lines, "launch, in order of time", "offset [us]", "", "whole", "log")
     title = "Did the clocks still agree at the end?"

@@ -1,4 +1,7 @@
-"""Pictures as data: panels of lines, bands, boxes, heat and timelines, and the figure that they become."""
+"""The content of pictures as data: panels (a pair of axes each) of marks, such as lines, bands, boxes and heat maps.
+
+`drawing.py` draws them with matplotlib; tests and notebooks read the data.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,25 @@ from downbeat.report.style import ROW_INCHES, positions
 from downbeat.tables import Floats, Texts, grouped
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[float]"
-NO_MARKER = -1
-MOST_RANKS = 32  # of a timeline; of more, some stand for all
+NO_MARKER = -1  # as `Line.marker`
+MAX_RANKS = 32  # rows of a timeline; with more ranks, only every n-th is drawn
 
 
 @dataclass(frozen=True)
 class Line:
     """Values at positions, in the units of the axes.
 
-    With more than `MOST_MARKED` positions it has no markers, and intervals are a band.
+    A line with more than `style.MAX_MARKED` positions has no markers; its intervals are drawn as a band.
     """
 
-    label: str  # in the legend; empty: none
+    label: str  # in the legend; empty: no entry
     x: Numbers
     y: Numbers
     low: Numbers | None = None  # ends of the intervals
     high: Numbers | None = None
-    color: int | str = 0  # place in the palette, or a color
-    style: str | None = None  # "": points alone; "steps": steps between positions; None: dashes by the color
-    marker: int | None = None  # place among the markers, or `NO_MARKER`; None: by the color
+    color: int | str = 0  # index in the palette, or a color
+    style: str | None = None  # "": points only; "steps": steps between positions; None: dashes by the color
+    marker: int | None = None  # index among the markers, or `NO_MARKER`; None: by the color
     width: float = 1.5
 
 
@@ -46,22 +49,22 @@ class Band:
     high: Numbers
     color: int
     alpha: float = 0.2
-    label: str = ""  # of the line that it belongs to
+    label: str = ""  # of its line; a page hides both together
 
 
 @dataclass(frozen=True)
 class Box:
-    """A distribution: its median, a box around it, whiskers, and points of its own."""
+    """A distribution: its median, a box, whiskers, and single points."""
 
-    group: str  # its place on the axis, in words
-    label: str  # what its color means; empty: no entry in the legend
+    group: str  # label of its position on the axis
+    label: str  # meaning of its color; empty: no entry in the legend
     median: float
-    box: tuple[float, float]  # the middle half
+    box: tuple[float, float]  # ends of the middle half
     whiskers: tuple[float, float]
-    points: Sequence[float] | np.ndarray = ()
+    points: Sequence[float] | np.ndarray = ()  # values that are drawn one by one
     interval: tuple[float, float] | None = None  # of the median
-    color: int | None = None  # place in the palette; None: by its label
-    count: int = 0  # of the values; 0: not known
+    color: int | None = None  # index in the palette; None: by its label
+    count: int = 0  # number of values; 0: not known
 
 
 @dataclass(frozen=True)
@@ -69,20 +72,20 @@ class Heat:
     """A matrix with its values written in, colors on a logarithmic scale; NaN: a dash."""
 
     values: pd.DataFrame
-    deviations: pd.DataFrame | None = None  # beside the values
-    form: str = ".3g"
+    deviations: pd.DataFrame | None = None  # written below the values
+    form: str = ".3g"  # format of the values
     framed: Sequence[tuple[str, str]] = ()  # index and column of values with a frame
-    ratios: bool = False  # to 1, which is white; above it blue, below red
+    ratios: bool = False  # True: values are ratios; 1 is white, larger ones blue, smaller ones red
 
 
 @dataclass(frozen=True)
 class Dots:
-    """Signed values at points: size and color say how far from 0 they are."""
+    """Signed values at points; size and color show the distance from 0."""
 
     x: Numbers
     y: Numbers
     values: Numbers
-    unit: str  # with the quantity
+    unit: str  # label of the color scale: quantity and unit
 
 
 @dataclass(frozen=True)
@@ -98,29 +101,29 @@ Mark: TypeAlias = Line | Band | Box | Heat | Dots | Timeline
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes.
+    """A pair of axes with its marks.
 
-    Scales are "linear", "log", "whole" (numbers), "bytes" and "positions" (logarithmic, a tick for each position), or
-    "none" (no ticks).
+    A scale is "linear", "log", "whole" (ticks at whole numbers), "none" (no ticks), or for x "bytes" or "positions"
+    (logarithmic, with a tick at each position).
     """
 
     marks: Sequence[Mark]
-    x: str = ""  # labels
-    y: str = ""
+    x: str = ""  # label of the horizontal axis
+    y: str = ""  # label of the vertical axis
     title: str = ""
     x_scale: str = "linear"
     y_scale: str = "linear"
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
-    x_at: float | None = None  # a thin dotted line
-    y_at: float | None = None  # a thin line
-    shade: tuple[float, float] | None = None  # a gray band along the axis
+    x_at: float | None = None  # position of a dotted vertical line
+    y_at: float | None = None  # position of a horizontal line
+    shade: tuple[float, float] | None = None  # y limits of a gray band
     notes: Sequence[tuple[float, float, str]] = ()  # x, y, text beside a point
-    rows: bool = False  # boxes lie, one below the other
+    rows: bool = False  # True: boxes are horizontal, one below the other
 
     @property
     def lines(self) -> dict[str, Line]:
-        """The lines by their labels."""
+        """Label -> line."""
         return {line.label: line for line in self.marks if isinstance(line, Line)}
 
     @property
@@ -130,7 +133,7 @@ class Panel:
 
     @property
     def empty(self) -> list[str]:
-        """The names of lines, boxes and elements of a matrix that have no value; of a panel without marks its title."""
+        """The names of marks and of elements of heat maps without a value; the title of a panel without marks."""
         names = [] if self.marks else [self.title or self.y]
         for mark in self.marks:
             if isinstance(mark, Line) and not np.isfinite(np.asarray(mark.y, float)).any():
@@ -138,13 +141,13 @@ class Panel:
             elif isinstance(mark, Box) and not np.isfinite(mark.median):
                 names.append(f"{mark.label}, {mark.group}")
             elif isinstance(mark, Heat):
-                lost = mark.values.isna()
-                names += [f"{row}, {column}" for column in lost for row in lost.index[lost[column]]]
+                missing = mark.values.isna()
+                names += [f"{row}, {column}" for column in missing for row in missing.index[missing[column]]]
         return names
 
     @property
     def inches(self) -> float:
-        """The height of a panel with rows; 0: as all panels."""
+        """The height of a heat map, a timeline or a panel with rows; 0: the usual height."""
         for mark in self.marks:
             if isinstance(mark, Heat):
                 lines = 1 if mark.deviations is None else 1.6
@@ -155,9 +158,9 @@ class Panel:
 
 
 def box_of(group: str, label: str, values: Numbers) -> Box:
-    """Returns quartiles and median, whiskers to 1.5 times the box, every value beyond as a point (Tukey 1977).
+    """Makes a box of quartiles and median, whiskers up to 1.5 box lengths, and points beyond these (Tukey 1977).
 
-    NaN does not count; without a value, all are NaN.
+    Ignores NaN. Without a value all numbers of the box are NaN.
     """
     kept = np.asarray(values, dtype=float)
     kept = kept[~np.isnan(kept)]
@@ -173,15 +176,15 @@ def box_of(group: str, label: str, values: Numbers) -> Box:
 def lines_of(
     names: Texts, x: NDArray[Any], y: Floats, low: Floats, high: Floats, colors: Mapping[str, int] | None = None
 ) -> list[Line]:
-    """The lines of points, each sorted by position, in the order of the first positions.
+    """Makes lines from points, each sorted by position; the lines are in the order of their first positions.
 
     Args:
-        names: of the line of each point.
+        names: the synchronizer or other name of the line of each point.
         x: abscissas.
         y: ordinates.
         low: lower ends of their intervals; NaN without an interval.
-        high: upper ends.
-        colors: numbers in the palette, by line; None: in the order of the lines.
+        high: upper ends of their intervals.
+        colors: line -> index in the palette; None: in the order of the lines.
     """
     colors = colors or positions(map(str, names))
     order = np.argsort(x, kind="stable")
@@ -192,10 +195,10 @@ def lines_of(
     ]
 
 
-# Size of a note, in points.
+# Size of a note in points; notes closer than this are moved apart.
 NOTE_HEIGHT, NOTE_WIDTH = 9.0, 55.0
 
 
 def rank_step(ranks: int) -> int:
     """The number of ranks per displayed rank."""
-    return -(-ranks // MOST_RANKS)
+    return -(-ranks // MAX_RANKS)

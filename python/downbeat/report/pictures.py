@@ -1,6 +1,6 @@
-"""The pictures of a report, in their order, and of an experiment in a notebook, from `import downbeat` alone.
+"""Lists the functions that draw the pictures of a report, and adds `plot` to experiments for notebooks.
 
-Each draws nothing where the data have nothing for it.
+A function returns no picture if the data have nothing for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from downbeat.run import experiment
 if TYPE_CHECKING:
     import xarray as xr
 
-# Drawn from samples of operations.
+# For experiments, in the order of the report.
 OF_EXPERIMENTS: tuple[Callable[[experiment.Experiment], list[Picture]], ...] = (
     draw_contrast,
     draw_starts,
@@ -44,7 +44,7 @@ OF_EXPERIMENTS: tuple[Callable[[experiment.Experiment], list[Picture]], ...] = (
     draw_run_times,
     draw_checks,
 )
-# By the name of the experiment of `downbeat-bench` that wrote the file.
+# For single files: subcommand of downbeat-bench that wrote the file -> functions.
 OF_FILES: dict[str, tuple[Callable[[xr.Dataset], list[Picture]], ...]] = {
     "skew": (draw_skew_file, draw_pattern_file),
     "clock": (draw_pareto, draw_edges),
@@ -62,14 +62,14 @@ class Experiment(experiment.Experiment):
         name: of its plan, else of the path.
         launches: the complete ones, by configuration and number.
         plan: the measurements planned; None if files of launches were collected by hand.
-        failures: launch.json of the failed launches, with `directory`, their place.
+        failures: launch.json of each failed launch, with its `directory`.
     """
 
     def plot(self, name: str = "") -> Picture:
         """Returns a picture of the report, which a notebook shows; it has a matplotlib `figure` and its `numbers`.
 
         Args:
-            name: of the picture, or how it begins: "latency_by_processes-bcast"; by default the report's first.
+            name: of the picture, or its beginning, e.g. "latency_by_processes-bcast"; empty: the first picture.
 
         Raises:
             UsageError: the experiment has no such picture.
@@ -92,7 +92,7 @@ def open_experiment(path: str | Path) -> Experiment:
         The experiment; its samples are read on demand.
 
     Raises:
-        UsageError: the path is something else, or one of its files is truncated or of another program.
+        UsageError: the path is something else, or a file is truncated or from another program.
     """
     opened = experiment.open_experiment(path)
     return Experiment(**{field.name: getattr(opened, field.name) for field in dataclasses.fields(opened)})

@@ -1,4 +1,8 @@
-"""The rows that pictures and findings are made of: names of cells, groups of them, and what launches have in common."""
+"""Tables for the pictures and findings of a report: named cells, their latency over launches, cells with late ranks.
+
+A cell is an operation and size with one algorithm, synchronizer and arrival pattern; every launch measures all cells.
+`line` and `panel` name a cell in pictures: its side of the comparison or synchronizer, and the other factors that vary.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import pandas as pd
 from downbeat.comparison.compared import SYNCHRONIZATION
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    MOST_OPERATIONS,
+    MAX_OPERATIONS,
     described,
     positive_interval,
 )
@@ -21,25 +25,25 @@ from downbeat.text import MICROSECONDS
 
 
 def by_operation(operations: Texts) -> Iterator[tuple[str, Flags]]:
-    """The operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
-    for operation in list(dict.fromkeys(operations))[:MOST_OPERATIONS]:
+    """Yields each of the first `MAX_OPERATIONS` operations with a mask of its rows."""
+    for operation in list(dict.fromkeys(operations))[:MAX_OPERATIONS]:
         yield str(operation), np.asarray(operations == operation)
 
 
 class ShownCells(Cells):
-    """Cells, with what they are called in pictures and findings."""
+    """Cells with their names in pictures and findings."""
 
-    line: Texts = column("what is compared, a side or a start")
-    panel: Texts = column("what else the cell is, without size")
+    line: Texts = column("side of the comparison, or synchronizer")
+    panel: Texts = column("operation and other factors that vary, without size")
 
 
 def shown(cells: Cells, line: Texts, panel: Texts) -> ShownCells:
-    """Cells with their names."""
+    """Adds names to cells."""
     return ShownCells.of(cells.frame().assign(line=line, panel=panel))
 
 
 def typical_median(summaries: Summaries) -> Interval:
-    """The typical launch's median, with an interval that is wider by what the step of the clock hides."""
+    """The typical launch's median; the step of the clock widens its interval."""
     return positive_interval(summaries.median_s, float(summaries.hidden_s.mean()))
 
 
@@ -49,8 +53,8 @@ class Latencies(Table):
     NaN where a value of a launch is missing or not positive.
     """
 
-    panel: Texts = column("what else the cell is, without size")
-    line: Texts = column("what is compared, a side or a start")
+    panel: Texts = column("operation and other factors that vary, without size")
+    line: Texts = column("side of the comparison, or synchronizer")
     operation: Texts = column("operation")
     size: Ints = column("message size", "B")
     ranks: Ints = column("processes", "1")
@@ -66,7 +70,12 @@ class Latencies(Table):
     p95_us: Floats = column("typical launch's 95th percentile", "us")
 
     def named(self, **names: str) -> pd.DataFrame:
-        """The columns for the numbers of a picture: the named ones by their new names, then numbers."""
+        """The frame of the numbers of a picture.
+
+        Args:
+            names: column of this table -> its name in the frame. The median, its interval, the number of launches and
+                the quantiles follow these.
+        """
         numbers = [field.name for field in self.columns() if field.name.endswith("_us")]
         numbers.insert(3, "launches")
         return self.frame()[[*names, *numbers]].rename(columns=names)
@@ -88,20 +97,20 @@ def latencies(cells: ShownCells, metric: str) -> Latencies:
 
 
 class LateCells(Table):
-    """The cells with a delay, each beside the one without of the same launch."""
+    """Cells with a delay, and the time of the same cell and launch without one."""
 
     name: Texts = column("start and configuration, as far as they vary")
     operation: Texts = column("operation")
-    configuration: Texts = column("all that identifies the cell but delay and pattern")
+    configuration: Texts = column("all factors of the cell except delay and pattern")
     pattern: Texts = column("arrival pattern")
-    delay_number: Ints = column("number of the delay in its pattern; multiples of the time differ by launch")
-    delay_s: Floats = column("delay as it was achieved", "s")
+    delay_number: Ints = column("number of the delay in its pattern, by length, from 1; delays in s differ by launch")
+    delay_s: Floats = column("measured delay of the latest rank", "s")
     time_s: Floats = column("global time", "s")
     time_without_s: Floats = column("global time without the delay", "s")
 
     @property
     def hidden_s(self) -> Floats:
-        """The part of the delay that the operation hides, s."""
+        """The share of the delay that the operation hides, s."""
         return self.time_without_s + self.delay_s - self.time_s
 
     @property
@@ -117,7 +126,7 @@ class LateCells(Table):
 
 
 def late_cells(cells: Cells) -> LateCells:
-    """The cells with a delay, each beside the one without; those without a partner are left out."""
+    """Pairs each cell that has a delay with the same cell of its launch without one; drops cells without a pair."""
     time, delay = cells.metric("global_time").median_s, cells.metric("imbalance_worst").median_s
     same = [getattr(cells, name) for name in (*CONFIGURATION, "operation", "size", *SYNCHRONIZATION)]
     keys = list(zip(*same, cells.launch, strict=True))
@@ -133,7 +142,7 @@ def late_cells(cells: Cells) -> LateCells:
     names = np.array([""] * len(rows), dtype=object)
     for _, group in grouped(late.operation):
         names[group] = described(
-            {"line": late.started_by[group]} | {name: each[group] for name, each in values.items()}
+            {"line": late.started_by[group]} | {name: column[group] for name, column in values.items()}
         )
     return LateCells(
         name=names,
@@ -148,5 +157,5 @@ def late_cells(cells: Cells) -> LateCells:
 
 
 def overlapping(cells: Cells) -> Cells:
-    """The cells that compute, with a known overlap."""
+    """Selects cells that overlap their operation with computation, and whose overlap is known."""
     return cells[(cells.computation > 0) & ~np.isnan(cells.overlap_window)]

@@ -1,4 +1,4 @@
-"""How all pictures look: colors that the color-blind can distinguish, sizes for a phone, legible axes."""
+"""The style of all pictures: colors that the color-blind can distinguish, sizes that fit a phone, legible axes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-# More markers make a line thick and the page long; intervals are a band then.
-MOST_MARKED = 64
+# Positions of a line with markers. With more, markers would hide the line; intervals are then a band.
+MAX_MARKED = 64
 WIDTH_INCHES = 6.6
-NARROW_INCHES = 4.4  # on a phone, a panel a row
+NARROW_INCHES = 4.4  # width on a phone, one panel per row
 HEIGHT_INCHES = 3.9
-PANEL_INCHES = 2.6  # height of one of several
-# More make a page of megabytes through which nobody scrolls.
-MOST_PANELS = 12
+PANEL_INCHES = 2.6  # height of a panel, if there are several
+# Panels of a picture. More would make a page of megabytes.
+MAX_PANELS = 12
 ROW_INCHES = 0.27  # height of a row of a list
 
 # Okabe and Ito 2008, without yellow, which is lost on white.
@@ -27,32 +27,32 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 # In gray print, markers and dashes distinguish lines.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)), (0, (1, 2)))
-# The synchronizers that are compared most often look the same in all pictures.
+# Palette indices of the two usual synchronizers, so that they look the same in all pictures.
 FIXED = {"mpi_barrier": 1, "harmonize": 0}
 GRAY = "#57606a"
 GRID = "#dde2e7"
 TEXT_POINTS = 9.0
-TITLE_CHARACTERS = 88  # in the width of a page
+TITLE_CHARACTERS = 88  # of a title over the whole width
 
 
 def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Figure:
-    """Returns an empty figure, made without pyplot."""
+    """Creates an empty figure without pyplot, which would keep it in memory."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def positions(names: Iterable[str]) -> dict[str, int]:
-    """The number of each name in the palette: the fixed number, or the next free one."""
+    """Assigns each name an index in the palette: the fixed index, or the next free one."""
     numbers: dict[str, int] = {}
     names = list(dict.fromkeys(names))
-    taken = {FIXED[name] for name in names if name in FIXED}
-    free = (number for number in range(len(names) + len(FIXED)) if number not in taken)
+    reserved = {FIXED[name] for name in names if name in FIXED}
+    free = (number for number in range(len(names) + len(FIXED)) if number not in reserved)
     for name in names:
         numbers[name] = FIXED[name] if name in FIXED else next(free)
     return numbers
 
 
 def look_of(position: int) -> dict[str, Any]:
-    """Returns color, marker and dashes of the line at a position, for `Axes.plot`."""
+    """The arguments of `Axes.plot` (color, marker, dashes) for an index in the palette."""
     # From the second round on the same color has another marker.
     turn = position // len(COLORS)
     return {
@@ -65,7 +65,7 @@ def look_of(position: int) -> dict[str, Any]:
 
 
 def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
-    """Labels axes and removes all that is not data."""
+    """Labels axes, and sets grid, ticks and spines to the common style."""
     axes.set_xlabel(x, fontsize=TEXT_POINTS)
     axes.set_ylabel(y, fontsize=TEXT_POINTS)
     if title:
@@ -83,7 +83,7 @@ def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
 
 
 def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Puts one legend for all panels above them, if anything has a name; a single line has one, too."""
+    """Puts one legend above all panels, if any mark has a label."""
     handles = {
         label: handle
         for panel in panels
@@ -92,10 +92,10 @@ def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     }
     if not handles:
         return
-    # As many columns as the longest name leaves room for.
-    room = 80 * figure.get_figwidth() / WIDTH_INCHES
-    columns = max(1, min(len(handles), int(room / (max(map(len, handles)) + 7))))
-    # A legend fills one column after the other; people read it by rows.
+    # The longest label limits the number of columns.
+    line_characters = 80 * figure.get_figwidth() / WIDTH_INCHES
+    columns = max(1, min(len(handles), int(line_characters / (max(map(len, handles)) + 7))))
+    # matplotlib fills a legend by columns; this order reads by rows.
     names = [name for column in range(columns) for name in list(handles)[column::columns]]
     figure.legend(
         [handles[name] for name in names],
@@ -110,7 +110,7 @@ def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
 
 
 def set_log(axis: Axis) -> None:
-    """Makes an axis logarithmic."""
+    """Sets the scale of an axis to logarithmic."""
     axes = axis.axes
     (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
 

@@ -1,4 +1,4 @@
-"""Warnings to read before relying on a report: the observation, why it matters, the remedy."""
+"""Warnings that a report prints before its results: each states the observation, why it matters, and the remedy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from downbeat.run.simulation import model_lines, platforms_of
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import counted, listed
 
-MOST_WARNINGS = 5
+MAX_WARNINGS = 5
 
 
 def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
-    """Returns the warnings of an experiment, the gravest first: `MOST_WARNINGS` at most; the last may hold several."""
+    """Returns the warnings, the gravest first. Beyond `MAX_WARNINGS`, the last text joins the remaining warnings."""
     warnings = (
         *(f"{line}." for line in model_lines(platforms_of(launch.context for launch in experiment.launches))),
         *few_launches(experiment),
@@ -32,12 +32,12 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bench_warnings([launch.context for launch in experiment.launches]),
     )
-    kept, remaining = warnings[: MOST_WARNINGS - 1], warnings[MOST_WARNINGS - 1 :]
+    kept, remaining = warnings[: MAX_WARNINGS - 1], warnings[MAX_WARNINGS - 1 :]
     return (*kept, *(["\n".join(remaining)] if remaining else []))
 
 
 def few_launches(experiment: Experiment) -> list[str]:
-    """Warns where launches are too few for a verdict."""
+    """Warns if launches are too few for a verdict."""
     counts = experiment.cells.groupby(list(LAUNCH_FACTORS))["launch"].nunique()
     fewest = int(counts.min())
     if fewest >= FEWEST_LAUNCHES:
@@ -49,7 +49,7 @@ def few_launches(experiment: Experiment) -> list[str]:
 
 
 def failed_launches(experiment: Experiment) -> list[str]:
-    """Warns of launches that failed."""
+    """Warns of failed launches."""
     if not experiment.failures:
         return []
     directories = [failure["directory"] for failure in experiment.failures]
@@ -60,7 +60,7 @@ def failed_launches(experiment: Experiment) -> list[str]:
 
 
 def bad_cells(experiment: Experiment) -> list[str]:
-    """Warns of cells that lack samples or computed something wrong."""
+    """Warns of cells with missing samples or wrong results, one warning per status."""
     cells = experiment.cell_table
     reasons = {
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
@@ -84,7 +84,7 @@ def bad_cells(experiment: Experiment) -> list[str]:
 
 
 def disagreeing_clocks(experiment: Experiment) -> list[str]:
-    """Warns of launches at whose end clocks were farther off than their bounds allow."""
+    """Warns of launches that end with clock errors beyond the error bounds."""
     outside = [
         launch for launch in experiment.launches if int(str(launch.context.get("clock_check_ranks_outside", 0))) > 0
     ]
@@ -99,7 +99,7 @@ def disagreeing_clocks(experiment: Experiment) -> list[str]:
 
 
 def different_conditions(experiment: Experiment) -> list[str]:
-    """Warns where launches of one experiment had different conditions."""
+    """Warns if the launches of one experiment had different conditions."""
     contexts = [launch.context for launch in experiment.launches]
     warnings = [
         f"launches have different {among}, {listed(values)}: differences between them may come from that; compare "
@@ -124,7 +124,7 @@ def machine_problems(experiment: Experiment) -> list[str]:
 
 
 def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
-    """The warnings of downbeat-bench; of warnings that differ in their numbers alone, the first."""
+    """The warnings of downbeat-bench; warnings that differ only in their numbers count as one."""
     by_pattern: dict[str, list[str]] = {}
     for context in contexts:
         for line in dict.fromkeys(str(context.get("warnings", "")).splitlines()):

@@ -10,7 +10,7 @@ RANK_START_SECONDS = 4e-3  # per rank; launchers start the ranks of a node one a
 SAMPLE_SECONDS = 60e-6
 PEER_SECONDS = 1e-6
 PATIENCE = 10  # times the estimate; allows for a busy machine
-LEAST_LIMIT = 600.0  # s; user-defined operations may be slow
+MIN_LIMIT = 600.0  # s; user-defined operations may be slow
 
 
 def start_seconds(ranks: int) -> float:
@@ -25,4 +25,4 @@ def sample_seconds(ranks: int) -> float:
 
 def time_limit(seconds: float) -> float:
     """The default time limit of a launch that is expected to take `seconds`, s."""
-    return max(LEAST_LIMIT, math.ceil(PATIENCE * seconds))
+    return max(MIN_LIMIT, math.ceil(PATIENCE * seconds))

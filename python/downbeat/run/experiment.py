@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # The columns that distinguish cells. The number of a launch is no factor: launches are repetitions.
 FACTORS = tuple(each.name for each in Factors.columns())
 SHOWN_METRIC = "latency_avg_median"
-MOST_HTML_ROWS = 60  # of a table in a notebook
+MAX_HTML_ROWS = 60  # of a table in a notebook
 
 
 def html_table(about: str, cells: pd.DataFrame) -> str:
@@ -52,7 +52,7 @@ def html_table(about: str, cells: pd.DataFrame) -> str:
     table = cells[keys].astype(str).assign(synchronizer=cells["synchronizer"], us=cells[SHOWN_METRIC] * MICROSECONDS)
     table = table.pivot_table(index=keys, columns="synchronizer", values="us", aggfunc="median", sort=False)
     return f"<p>{html.escape(about)}; {SHOWN_METRIC} in us</p>" + table.to_html(
-        float_format="{:.3f}".format, max_rows=MOST_HTML_ROWS
+        float_format="{:.3f}".format, max_rows=MAX_HTML_ROWS
     )
 
 

@@ -16,7 +16,7 @@ from downbeat.run.simulation import launch_seconds, seeded
 from downbeat.text import counted, name_of, split_list
 
 REPETITIONS = 1000  # default of downbeat-bench
-MOST_REPETITIONS = 10_000  # default limit of its stopping rules
+MAX_REPETITIONS = 10_000  # default limit of its stopping rules
 RANGE = 24  # assumed number of sizes in a range: powers of two up to 16 MiB
 # Options whose values are combined into cells.
 PLAN_FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
@@ -41,7 +41,7 @@ class Measurement:
         """The default time limit of a launch, on a simulated platform if there is one, s."""
         factors = [split_list(self.options.get(name, "")) for name in PLAN_FACTORS]
         cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in words) for words in factors)
-        unbounded = MOST_REPETITIONS if "stop" in self.options else REPETITIONS
+        unbounded = MAX_REPETITIONS if "stop" in self.options else REPETITIONS
         repetitions = int(self.options.get("repetitions", unbounded))
         # An upper bound: some combinations of factors do not exist.
         samples = len(self.operations) * cells * repetitions

@@ -22,13 +22,13 @@ from downbeat.run.job import Job, job_of, places_ranks
 from downbeat.run.launch import cpus_per_core
 from downbeat.run.libraries import CHECKOUT, LIBRARIES, packaged_bench
 from downbeat.run.plan import Environment, Library, Measurement, Plan, Variant
-from downbeat.run.request import MOST_LAUNCHES, Program, Request
+from downbeat.run.request import MAX_LAUNCHES, Program, Request
 from downbeat.run.simulation import SIMULATOR, Platform, options_of, parse_platform
 from downbeat.text import name_of
 
-DEFAULT_LAUNCHES, MOST_FOR_WIDTH = 10, 50
+DEFAULT_LAUNCHES, MAX_LAUNCHES_FOR_WIDTH = 10, 50
 # Spread over a time: 20 launches suffice to detect correlation of successive launches.
-MOST_SPREAD, LEAST_SPACING = 20, 30.0  # s
+MAX_SPREAD_LAUNCHES, MIN_SPACING_SECONDS = 20, 30.0  # s
 ROUNDS_PER_LAUNCH = 2  # at most, to get all launches in one state of the machine
 
 
@@ -57,10 +57,10 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
         check_room(platform, max(ranks))
     launches = request.launches or DEFAULT_LAUNCHES
     if request.over and not request.launches:  # one launch each 30 s, from 10 to 20
-        launches = max(DEFAULT_LAUNCHES, min(MOST_SPREAD, int(request.over / LEAST_SPACING)))
-    most = request.max_launches or max(MOST_FOR_WIDTH, launches)
+        launches = max(DEFAULT_LAUNCHES, min(MAX_SPREAD_LAUNCHES, int(request.over / MIN_SPACING_SECONDS)))
+    most = request.max_launches or max(MAX_LAUNCHES_FOR_WIDTH, launches)
     if most < launches:
-        raise wrong("max-launches", most, f"a whole number, from {launches} to {MOST_LAUNCHES}")
+        raise wrong("max-launches", most, f"a whole number, from {launches} to {MAX_LAUNCHES}")
     name = request.name or name_after(request.operations)
     earlier = stored(name)
     drawn = earlier.seed if earlier else random.SystemRandom().randrange(1_000_000)
@@ -73,7 +73,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
         variants=variants,
         launches=launches,
         # A simulated cluster has one state; a single launch is not compared with others.
-        most_rounds=launches if platform or launches == 1 else min(ROUNDS_PER_LAUNCH * launches, MOST_LAUNCHES),
+        most_rounds=launches if platform or launches == 1 else min(ROUNDS_PER_LAUNCH * launches, MAX_LAUNCHES),
         interval=request.interval or 0.0,
         over=request.over or 0.0,
         timeout=request.timeout or 0.0,

@@ -47,7 +47,7 @@ CAPTION = "latency in us, mean over ranks: the typical median of n launches; +-:
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 SHOWN_ALWAYS = ("operation", "size")
 START = ("synchronizer", "barrier_algorithm")
-MOST_BESIDE = 3  # synchronizers in the table; `downbeat show` has all
+MAX_SYNCHRONIZERS = 3  # synchronizers in the table; `downbeat show` has all
 
 
 def title_of(key: LaunchKey) -> str:
@@ -117,10 +117,10 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in labels:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in [*(head for start in starts[:MOST_BESIDE] for head in (synchronizer_name(start), "+-")), "n"]:
+    for name in [*(head for start in starts[:MAX_SYNCHRONIZERS] for head in (synchronizer_name(start), "+-")), "n"]:
         table.add_column(name, justify="right", no_wrap=True)
     for key, row in list(rows.items())[:most]:
-        texts = [text for name in starts[:MOST_BESIDE] for text in interval_texts(row.get(name))]
+        texts = [text for name in starts[:MAX_SYNCHRONIZERS] for text in interval_texts(row.get(name))]
         count = max(interval.count for interval in row.values())
         table.add_row(*(Text(factor_text(*pair)) for pair in zip(labels, key, strict=True)), *texts, str(count))
     if most is not None and len(rows) > most:

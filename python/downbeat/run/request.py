@@ -28,7 +28,7 @@ from downbeat.run.plan import Environment, Variant
 from downbeat.run.simulation import SpecificationError, parse_platform
 from downbeat.text import duration_word, seconds_of, split_list
 
-MOST_LAUNCHES = 100_000  # per configuration; years if a launch takes minutes
+MAX_LAUNCHES = 100_000  # per configuration; years if a launch takes minutes
 LONGEST = 30 * 24 * 3600.0  # s to spread launches over; a longer time is a mistake
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Variables of a variant need a capital letter, so that a misspelled key is not taken for a variable.
@@ -326,12 +326,12 @@ class Request:
         read_benches, "Path of downbeat-bench [the build, else PATH].", "[MPI=]PATH", COMPARED, many=True
     )
     launcher: str | None = declared(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
-    launches: int | None = declared(whole_number(1, MOST_LAUNCHES), COUNTED, "N", LAUNCHES)
+    launches: int | None = declared(whole_number(1, MAX_LAUNCHES), COUNTED, "N", LAUNCHES)
     interval: float | None = declared(above_zero(advice=", or 0", or_zero=True), SPREAD, "SECONDS", LAUNCHES)
     over: float | None = declared(read_duration, OVER, "TIME", LAUNCHES)
     width: float | None = declared(above_zero(1.0, SHARE), NARROW, "W", LAUNCHES)
     max_launches: int | None = declared(
-        whole_number(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES
+        whole_number(1, MAX_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES
     )
     timeout: float | None = declared(
         above_zero(), "Seconds after which a launch is ended [by its size].", "S", LAUNCHES

@@ -1,4 +1,4 @@
-"""The view of a comparison: the answer and its cells first, then the others, then notes; and its record."""
+"""The view of `downbeat compare`: the answer and its cells, the other cells, notes; and the record for JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from downbeat.tables import Floats
 from downbeat.text import PERCENT, counted
 
 SCHEMA_VERSION = 1  # of the record
-# Columns of a comparison: as many as fit, from the first of these lists that does.
+# The table has the first of these lists of columns that fits.
 COLUMNS = (
     ("a", "b", "ratio", "interval", "verdict"),
     ("a", "b", "ratio", "verdict"),
@@ -115,12 +115,12 @@ def comparison_view(result: Compared | pd.DataFrame) -> View:
 
 
 def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
-    """A row per operation and size; synchronizers, where they are not compared, are side by side.
+    """Makes a table with a row per operation and size, and synchronizers side by side unless they are compared.
 
     Args:
-        rows: the cells.
-        title: of the table.
-        labels: factors that have a column; empty: those that vary.
+        rows: cells of the table.
+        title: title of the table.
+        labels: factors that have a column; empty: factors that vary.
     """
     labels, (name_a, name_b), (_, written) = labels or rows.shown_factors, rows.heads, shown_unit(rows.metric)
     fields = {name: factor_field(name) for name in labels} | {
@@ -133,19 +133,19 @@ def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
     verdicts = rows.verdicts
     frame = pd.DataFrame(rows.frame()).assign(
         interval=pd.Series(list(zip(verdicts.ratio_low, verdicts.ratio_high, strict=True)), dtype=object),
-        verdict=[rows.word(each) for each in verdicts.verdict],
+        verdict=[rows.word(verdict) for verdict in verdicts.verdict],
     )
     across = SYNCHRONIZER if SYNCHRONIZER in labels else ""
     return Table(title, frame, fields, len(labels), across, COLUMNS)
 
 
 def shown_unit(metric: str) -> tuple[str, str]:
-    """The unit in which a metric is shown, and the kind of its fields."""
+    """The printed unit of a metric, and the kind of its fields."""
     return UNITS_SHOWN[KINDS[metric].unit if metric in KINDS else "s"]
 
 
 def head_of(rows: Compared) -> list[tuple[str, str]]:
-    """The metric, both sides, the history, the ratio and the method, each with its name."""
+    """The lines at the head: metric, A, B, history, ratio and method, each with its name."""
     sessions, unit = np.isfinite(rows.verdicts.sessions).any(), "session" if rows.history_is_a else "launch"
     how = "across sessions" if sessions else "pairs of launches" if rows.paired else "independent launches"
     how += ", of two times" if not (rows.paired or sessions or rows.name_a == rows.name_b) else ""

@@ -1,7 +1,6 @@
-"""The view of an experiment: the end of `downbeat run`, which is its first depth.
+"""The view at the end of `downbeat run`: the first answer with its uncertainty, a table, and the next commands.
 
-The first answer and its uncertainty; all numbers are one command away. They are the medians that downbeat-bench stored,
-so that no samples have to be read.
+Uses the medians that downbeat-bench stored in the files of the launches, so it reads no samples.
 """
 
 from __future__ import annotations
@@ -43,26 +42,27 @@ from downbeat.statistics.location import MIN_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
 
-MOST_SIZES = 6  # fit in 80 columns
-MOST_ROWS = 24  # of latencies: operations, times what else varies
-MOST_WARNINGS = 5  # lines
-LONGEST_NAME = 44  # of a row
-# Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
-SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
-REPLACED = ("-o", "--output", "--over", "--interval")  # options of a run
+MAX_SIZES = 6  # columns of the table of latencies; they fit in 80 characters
+MAX_ROWS = 24  # of this table
+MAX_WARNINGS = 5  # lines
+MAX_NAME_CHARACTERS = 44  # of a row
+# The last line recommends to spread launches over the first of these times, s, that is SPREAD_FACTOR times the span of
+# the launches.
+SPREAD_OVER, SPREAD_FACTOR = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
+REPLACED = ("-o", "--output", "--over", "--interval")  # options that its command does not take from the run
 
 Sides = tuple[str, str, str]  # a factor, and its values A and B
 
 
 @dataclass(frozen=True)
 class Medians(Experiment):
-    """An experiment known by the medians of its cells, without samples."""
+    """An experiment whose cells are the medians of `Estimates.frame`, without samples."""
 
     medians: Cells
 
     @cached_property
     def cell_table(self) -> Cells:
-        """As `Estimates.frame`."""
+        """The cells of `Estimates.frame`."""
         return self.medians
 
 
@@ -72,13 +72,13 @@ def closing(
     estimates: Estimates,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> View:
-    """The view with which a run ends; without blocks if nothing was measured.
+    """Makes the view at the end of a run; it has no blocks if nothing was measured.
 
     Args:
-        plan: of the run.
-        directory: of the run.
-        estimates: of its launches.
-        words: of its command, before and after `--`.
+        plan: plan of the run.
+        directory: directory of the run.
+        estimates: estimates from its launches.
+        words: words of its command, before and after `--`.
     """
     frame = estimates.frame(plan)
     if not len(frame):
@@ -91,7 +91,7 @@ def closing(
         factor, a, b = sides
         try:
             compared = comparison_of(experiment, where=({factor: a}, {factor: b}))
-        except UsageError:  # nothing has both, for example because all launches of one variant failed
+        except UsageError:  # A and B have no cell in common, e.g. because all launches of a variant failed
             compared = None
     blocks = [
         Line(summary_of(experiment)),
@@ -106,9 +106,10 @@ def closing(
 
 
 def contrast(plan: Plan, cells: Cells) -> Sides | None:
-    """The factor that the run was made to compare, with its values A and B; None where there is no such pair.
+    """Chooses the factor to compare, with its values A and B; None if no factor has two values.
 
-    What launches differ in, if it has two values; else mpi_barrier against the common start; else two synchronizers.
+    The factor is that of launches (variant, library, environment), else the synchronizer: mpi_barrier against the
+    common start, or two other synchronizers.
     """
     for factor, values in (("variant", plan.variants), ("library", plan.libraries), ("environment", plan.environments)):
         if len(values) == 2:
@@ -123,12 +124,12 @@ def contrast(plan: Plan, cells: Cells) -> Sides | None:
 
 
 def summary_of(experiment: Experiment) -> RunSummary:
-    """The fact, of an experiment."""
+    """Summarizes an experiment: ranks, libraries, launches."""
     contexts = [launch.context for launch in experiment.launches]
     return RunSummary(
         tuple(sorted({launch.ranks for launch in experiment.launches})),
         "".join(platforms_of(contexts[:1])),
-        tuple(dict.fromkeys(short_version(str(each["mpi_library"])) for each in contexts)),
+        tuple(dict.fromkeys(short_version(str(context["mpi_library"])) for context in contexts)),
         len(experiment.launches),
         len({launch.configuration for launch in experiment.launches}),
         span_of(contexts),
@@ -136,14 +137,14 @@ def summary_of(experiment: Experiment) -> RunSummary:
 
 
 def machine_states(cells: Cells) -> list[MachineStates]:
-    """The fact; none where there is one state."""
+    """The states of the machine, with their numbers of launches; empty if there is one state."""
     cells = cells[cells.state != ""]  # some numbers of ranks may have one state only
     states = Counter(state for *_, state in dict.fromkeys(cells.values(*LAUNCH_FACTORS, "launch", STATE)))
     return [MachineStates(tuple(states.most_common()))] if len(states) > 1 else []
 
 
 def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
-    """The latencies from a common start, by operation and a few sizes."""
+    """A table of latencies from a common start, else from the first synchronizer, by operation and a few sizes."""
     names = list(dict.fromkeys(cells.synchronizer.tolist()))
     start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
     factors = [name for name in FACTORS if name != SYNCHRONIZER]
@@ -158,24 +159,24 @@ def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
 
 
 def size_table(title: str, texts: Mapping[tuple[str, int], str], rows: Sequence[str]) -> Table | None:
-    """Rows of latencies at as many sizes as fit, evenly spread; one without a size is in the first column."""
+    """Makes a table of as many sizes as fit, evenly spread; a latency without a size is in the first column."""
     sizes = sorted({size for _, size in texts if size})
     table = None
-    for count in range(min(MOST_SIZES, max(len(sizes), 1)), 0, -1):
+    for count in range(min(MAX_SIZES, max(len(sizes), 1)), 0, -1):
         chosen = evenly(sizes, count) if sizes else [0]
         frame = pd.DataFrame({"bytes": rows})
         for i, size in enumerate(chosen):
             frame[str(size)] = [texts.get((row, size), texts.get((row, 0), "") if not i else "") for row in rows]
         fields = {"bytes": Field("bytes" if sizes else "")}
         fields |= {str(size): Field(bytes_text(size) if size else "", "number") for size in chosen}
-        table = Table(title, frame, fields, more="downbeat show", most=MOST_ROWS)
+        table = Table(title, frame, fields, more="downbeat show", most=MAX_ROWS)
         if max(map(len, layout(table)[0]), default=0) <= WIDTH:
             break
     return table
 
 
 def short_name(name: str) -> str:
-    return textwrap.shorten(printable(name), LONGEST_NAME, placeholder="...")
+    return textwrap.shorten(printable(name), MAX_NAME_CHARACTERS, placeholder="...")
 
 
 def latency_text(cells: CellSummaries, row: int) -> str:
@@ -190,21 +191,21 @@ def latency_text(cells: CellSummaries, row: int) -> str:
 
 
 def verdict_lines(compared: Compared) -> list[Block]:
-    """The verdicts in a sentence, then by operation and ranges of sizes."""
+    """Lines on verdicts: the conclusion, then each operation by ranges of sizes."""
     facts: list[Fact] = [*conclusion(compared), *within_states(compared)]
     verdicts = [operation_verdicts(rows, name) for name, rows in by_row(compared.answer)]
     return [
         *(Line(fact, "answer") for fact in facts),
-        *(Line(fact, label=short_name(fact.operation), brief=len(verdicts) > BRIEF) for fact in verdicts),
+        *(Line(fact, label=short_name(fact.operation), brief=len(verdicts) > MAX_LONG_VERDICTS) for fact in verdicts),
         *(Line(fact) for fact in other_cells(compared)),
     ]
 
 
-BRIEF = 4  # operations; of more a line has no reasons of open sizes
+MAX_LONG_VERDICTS = 4  # operations; with more, lines omit the reasons of undecided sizes
 
 
 def warning_lines(cells: Cells, compared: Compared | None) -> list[Block]:
-    """Reasons to doubt numbers, each with what to do."""
+    """Warnings on cells that do not count and on correlated launches, each with a remedy."""
     facts: list[Fact] = []
     for status, rows in sorted(cells[~cells.counts].groups(cells.status[~cells.counts]), key=lambda pair: str(pair[0])):
         names = dict.fromkeys(
@@ -213,7 +214,7 @@ def warning_lines(cells: Cells, compared: Compared | None) -> list[Block]:
         facts.append(LeftOut(status, tuple(names), len(set(rows.launch.tolist()))))
     kinds = launch_lines(cells.frame(), f"{METRIC}_median") if compared is None else compared.notes
     facts += [Resemble(line) for line in kinds if is_kind_line(line)]
-    return [Line(fact, "warning") for fact in facts[:MOST_WARNINGS]]
+    return [Line(fact, "warning") for fact in facts[:MAX_WARNINGS]]
 
 
 def next_steps(
@@ -223,7 +224,7 @@ def next_steps(
     compared: Compared | None,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> list[Block]:
-    """What to do next, and commands."""
+    """The next step towards a verdict, and commands."""
     step: list[Fact] = []
     if plan.launches < FEWEST_LAUNCHES:
         step = [TooFewLaunches(FEWEST_LAUNCHES)]
@@ -237,14 +238,14 @@ def next_steps(
         factor, a, b = sides
         conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
         commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
-    launches = next((each.needed for each in step if isinstance(each, NextStep) and each.needed > plan.launches), 0)
+    launches = next((fact.needed for fact in step if isinstance(fact, NextStep) and fact.needed > plan.launches), 0)
     if launches and words[0]:
         commands.insert(0, run_command(words, ("--launches",), ["--launches", str(launches)]))
     return [*(Line(fact, label="next") for fact in step), Command(tuple(commands), "" if step else "next")]
 
 
 def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[str], options: Sequence[str]) -> str:
-    """The command of a run, `words` as in `closing`, with some options replaced."""
+    """The command of a run (`words` of `closing`), with the options `without` replaced by `options`."""
     return shlex.join(
         ["downbeat", "run", *without_options(words[0], without), *options, *(["--", *words[1]] if words[1] else [])]
     )
@@ -253,10 +254,10 @@ def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[
 def spread_lines(
     experiment: Experiment, libraries: Collection[str], directory: Path, words: tuple[Sequence[str], Sequence[str]]
 ) -> list[Block]:
-    """The time that launches in a row describe, and the command that spreads them over a longer one.
+    """The time that the launches cover, and the command that spreads launches over a longer time.
 
-    No block if launches were spread, i.e. those of `libraries`, which run on the machine, took less than half of the
-    time. `words` as in `closing`.
+    Empty if launches were spread already: the launches of `libraries` (not simulated) took less than half of the time.
+    `words`: see `closing`.
     """
     if not words[0] or len(experiment.launches) < 2:
         return []
@@ -273,9 +274,9 @@ def spread_lines(
     except (KeyError, ValueError):
         return []
     span, count = span_of(launch.context for launch in experiment.launches), len(experiment.launches)
-    if not 2 * busy * (count - 1) / count > span:  # which ends at the start of the last launch
+    if not 2 * busy * (count - 1) / count > span:  # the span ends at the start of the last launch
         return []
-    time = duration_word(next((seconds for seconds in SPREAD_OVER if seconds >= LONGER * span), SPREAD_OVER[-1]))
+    time = duration_word(next((seconds for seconds in SPREAD_OVER if seconds >= SPREAD_FACTOR * span), SPREAD_OVER[-1]))
     target = next(
         path for path in (f"{directory}-{time}{again}" for again in ("", *range(2, 1000))) if not Path(path).exists()
     )
@@ -284,7 +285,7 @@ def spread_lines(
 
 
 def without_options(words: Sequence[str], names: Collection[str]) -> list[str]:
-    """The words of a command without some options, `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
+    """Removes options with their values: `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
     kept: list[str] = []
     remaining = iter(words)
     for word in remaining:

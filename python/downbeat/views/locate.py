@@ -18,7 +18,7 @@ from downbeat.output.records import table_rows
 from downbeat.statistics.faults import FACTOR
 from downbeat.text import PERCENT
 
-MOST_SLOW = 40  # rows of the slowest pairs on a page
+MAX_SLOW = 40  # rows of the slowest pairs on a page
 SCHEMA_VERSION = 1
 FIELDS = {
     "setting": Field("setting"),
@@ -101,7 +101,7 @@ def slowest(findings: Sequence[Findings]) -> pd.DataFrame:
         for a, b in np.argwhere(ratios > FACTOR):
             rows.append((each.times.setting, each.times.names[a], each.times.names[b], float(ratios[a, b])))
     rows.sort(key=lambda row: -row[3])
-    return pd.DataFrame(rows[:MOST_SLOW], columns=["setting", "node", "with", "times its peers"])
+    return pd.DataFrame(rows[:MAX_SLOW], columns=["setting", "node", "with", "times its peers"])
 
 
 def following(paths: Sequence[Path], page: Path | None) -> tuple[Command, ...]:

@@ -194,7 +194,7 @@ def open_source(path: Path) -> Source:
 
 
 def experiment_page(experiment: Experiment) -> View:
-    """The page of an experiment: the news first, conditions last."""
+    """The page of an experiment: the answer first, conditions last."""
     contrast = contrast_of(experiment)
     starts = contrast if contrast.factor == STARTS else starts_of(experiment)
     answer = answer_of(experiment, contrast, starts)
@@ -202,7 +202,7 @@ def experiment_page(experiment: Experiment) -> View:
     first = (*latency_pictures(contrast), *ratio_pictures(contrast))
     barrier = ratio_pictures(starts) if starts is not contrast else []
     more_pictures = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
-    blocks: list[Block] = [Line(fact, "answer") for fact in answer.news]
+    blocks: list[Block] = [Line(fact, "answer") for fact in answer.headlines]
     blocks += [Numbers(answer.numbers)] if answer.numbers else []
     blocks += [Line(fact, label="states") for fact in machine_states(experiment.cell_table)]
     blocks += [Line(Caution(len(warnings)), label="before you rely on it")] if warnings else []

@@ -1,4 +1,4 @@
-"""The view of `downbeat show`: what was measured on what, a row per operation and size, and what limits the numbers."""
+"""The view of `downbeat show`: the measurement, a table with a row per operation and size, and notes on its limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from downbeat.views.experiment import machine_states
 SCHEMA_VERSION = 1  # of the record
 
 
-# Columns of a synchronizer: as many as fit, from the first of these lists that does.
+# Columns of a synchronizer: the table has the first of these lists that fits.
 TABLE_COLUMNS = (
     ("median", "half", "p5", "p95", "p99"),
     ("median", "half", "p95", "p99"),
@@ -37,20 +37,20 @@ TABLE_COLUMNS = (
 
 def results_view(experiment: Experiment, metric: str) -> View:
     """The view of the results of an experiment, synchronizers side by side."""
-    without, cells = experiment.lines_on_metric(metric), experiment.cell_table
+    missing_metric_notes, cells = experiment.lines_on_metric(metric), experiment.cell_table
     first = experiment.launches[0].context
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     factors = shown_factors(experiment)
     summaries = summaries_of(cells, factors, metric)
-    few = (summaries.launches < MIN_SHOWN) | (summaries.median == 0)
+    no_interval = (summaries.launches < MIN_SHOWN) | (summaries.median == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = np.where(few, np.nan, (summaries.high - summaries.low) / (2 * summaries.median))
-    # Without an interval, or with two launches, whose interval says little, there is no column for it.
-    lone = bool((np.isnan(summaries.low) | (summaries.launches < MIN_SHOWN)).all())
-    fields = {name: factor_field(name) for name in factors} | number_fields(count, lone)
+        half = np.where(no_interval, np.nan, (summaries.high - summaries.low) / (2 * summaries.median))
+    # No column if no cell has an interval that is worth printing; the interval of two launches is too wide.
+    hide_half = bool((np.isnan(summaries.low) | (summaries.launches < MIN_SHOWN)).all())
+    fields = {name: factor_field(name) for name in factors} | number_fields(count, hide_half)
     span = span_of(launch.context for launch in experiment.launches)
-    choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
+    choices = [[name for name in names if name in fields] for names in TABLE_COLUMNS]
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
     head = (
         ("MPI", "; ".join(sorted(libraries))),
@@ -62,7 +62,7 @@ def results_view(experiment: Experiment, metric: str) -> View:
     )
     notes = (
         Unseen(int(summaries.launches.min()), span),
-        *map(Remark, without),
+        *map(Remark, missing_metric_notes),
         *machine_states(cells),
         *sample_facts(summaries, factors),
         *map(Remark, launch_lines(experiment.cells, f"{metric}_median")),
@@ -79,13 +79,13 @@ def results_view(experiment: Experiment, metric: str) -> View:
     )
 
 
-def number_fields(launches: int, lone: bool) -> dict[str, Field]:
-    """The fields of the columns of `CellSummaries` that are shown."""
+def number_fields(launches: int, hide_half: bool) -> dict[str, Field]:
+    """The fields of the shown columns of `CellSummaries`; `hide_half`: no column for half of the interval."""
     typical = ", then the typical launch" if launches > 1 else ""
     half = "half of the 95 % interval of the typical launch, in percent, if launches are independent"
     return {
         "median": Field("median", "time", "s", f"over the samples of a launch{typical}"),
-        **({} if lone else {"half": Field("+-%", "share", "", half)}),
+        **({} if hide_half else {"half": Field("+-%", "share", "", half)}),
         **{
             name: Field(name, "time", "s", f"{name.removeprefix('p')} % of the samples are below") for name in QUANTILES
         },
@@ -94,7 +94,7 @@ def number_fields(launches: int, lone: bool) -> dict[str, Field]:
 
 def results_record(experiment: Experiment, metric: str) -> dict[str, object]:
     """The numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
-    experiment.lines_on_metric(metric)
+    experiment.lines_on_metric(metric)  # raises if no launch has the metric
     factors = [name for name in FACTORS if name not in IMPLIED]
     summaries = summaries_of(experiment.cell_table, factors, metric)
     columns = {"median", "low", "high", *QUANTILES}
@@ -111,15 +111,15 @@ def results_record(experiment: Experiment, metric: str) -> dict[str, object]:
 
 
 def shown_factors(experiment: Experiment) -> list[str]:
-    """The factors that tell the cells of an experiment apart, and those that every table has."""
+    """The factors that vary among the cells of an experiment, and those that every table has."""
     return sorted({*experiment.varying(), "operation", "size", SYNCHRONIZER}, key=FACTORS.index)
 
 
 def sample_facts(cells: CellSummaries, factors: Sequence[str]) -> list[Fact]:
-    """Rejected samples, cells that lack some, launches that lack cells."""
+    """Notes on rejected samples, incomplete cells, and cells with fewer launches than others."""
     names = np.array([" ".join(map(synchronizer_name, row)) for row in cells.values(*factors)], dtype=object)
-    most = {name: np.nanmax(rows.rejected, initial=0.0) for name, rows in cells.groups(cells.synchronizer)}
-    shares = tuple((str(name), float(value)) for name, value in most.items() if value > 0)
+    largest_shares = {name: np.nanmax(rows.rejected, initial=0.0) for name, rows in cells.groups(cells.synchronizer)}
+    shares = tuple((str(name), float(value)) for name, value in largest_shares.items() if value > 0)
     statuses = dict.fromkeys(cells.status[cells.status != ""])
     fewer = sorted(set(cells.launches[cells.launches < cells.launches.max()].tolist()))
     return [

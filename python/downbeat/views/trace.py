@@ -39,11 +39,11 @@ from downbeat.trace.starts import Starts
 from downbeat.trace.trace import faults_of, recorded, totals_block
 
 SCHEMA_VERSION = 1
-MOST_SITES = 12  # in the table on a terminal; pages have MOST_SITE_ROWS, JSON has all
-MOST_SITE_ROWS = 20
-MOST_SECTIONS = 5  # call sites with pictures
+MAX_SITES = 12  # in the table on a terminal; pages have MAX_SITE_ROWS, JSON has all
+MAX_SITE_ROWS = 20
+MAX_SECTIONS = 5  # call sites with pictures
 WIDEST = 16  # ranks whose representative patterns are a table
-MOST_BARS = 8  # in a terminal; the page has all
+MAX_BARS = 8  # in a terminal; the page has all
 SHARES = "of the time of processes, the run of each rank"
 SHARES_OF_THREADS = (
     f"shares are {SHARES}, whatever number of threads it has: a moment in which several of them are in collectives is "
@@ -149,7 +149,7 @@ def bar_lines(by_rank: RankTimes, only_collectives: bool, first: list[int]) -> t
     """
     kinds = [name for name in PARTS if by_rank.part(name).sum() > 0]
     keys = "  ".join(f"{MARKS[name]} {part_name(name, only_collectives)}" for name in kinds)
-    shown = ranks_to_show(by_rank, MOST_BARS, first)
+    shown = ranks_to_show(by_rank, MAX_BARS, first)
     names = [f"rank {rank}" for rank in shown.rank]
     heads, most = max(map(len, names)), float(by_rank.sums().max())
     with_share = "waiting" in kinds
@@ -203,7 +203,7 @@ LATE_FIELDS = {
 
 def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
     """The ranks that others wait for; sentences from a depth on, a table on pages."""
-    late = arrivals.late_ranks[:MOST_SITE_ROWS]
+    late = arrivals.late_ranks[:MAX_SITE_ROWS]
     if not len(late):
         return []
     pairs = zip(late.before, late.after, strict=True)
@@ -272,7 +272,7 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
         baseline: of each call site, s; None without a baseline.
         depth: from which on they are shown.
     """
-    sites, count = arrivals.sites[:MOST_SITE_ROWS], len(arrivals.sites)
+    sites, count = arrivals.sites[:MAX_SITE_ROWS], len(arrivals.sites)
     if not count:
         return []
     facts = site_facts(arrivals)
@@ -300,14 +300,14 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
             frame[list(fields)],
             fields,
             choices=choices,
-            most=MOST_SITES,
+            most=MAX_SITES,
             noun="call sites",
             more="in JSON (--json)",
             depth=depth,
         ),
         *(
-            [Line(f"The first {MOST_SITE_ROWS} of {count}; --json has all.", "note", depth=Depth.PAGE)]
-            if count > MOST_SITE_ROWS
+            [Line(f"The first {MAX_SITE_ROWS} of {count}; --json has all.", "note", depth=Depth.PAGE)]
+            if count > MAX_SITE_ROWS
             else []
         ),
     ]
@@ -393,7 +393,7 @@ def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
     from downbeat.trace.pictures import site_pictures
 
     sites, blocks, patterns = arrivals.sites, list[Block](), list[Block]()
-    for number in range(min(MOST_SECTIONS, len(sites))):
+    for number in range(min(MAX_SECTIONS, len(sites))):
         title = f"{number + 1}. {site_title(sites, number)}"
         blocks += [Heading(title, depth=Depth.PAGE), *site_pictures(arrivals, number, site_title(sites, number))]
         if sites.sampled[number] and 2 <= sites.size[number] <= WIDEST:

@@ -17,7 +17,7 @@ from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, listed, mi
 from downbeat.tune.record import Contrasts, RuleGains, TuningRecord
 from downbeat.tune.rules_format import DEFAULT
 
-MOST_NUMBERS = 3
+MAX_NUMBERS = 3
 MAP_CAPTION = (
     "How many times as fast as the library's own choice each algorithm was in the sweep, from a common start, or under "
     "the arrival pattern: the typical ratio. Framed: the choice of the rules. The gain of the rules is measured in "
@@ -81,7 +81,7 @@ def lines(record: TuningRecord, kind: type[Fact], role: Role = "text") -> Iterat
 
 def numbers_of(rules: RuleGains) -> Iterator[Number]:
     """The gains of the first rules in large figures."""
-    first = rules[:MOST_NUMBERS]
+    first = rules[:MAX_NUMBERS]
     columns = (first.collective, first.sizes, first.algorithm, first.a, first.b, first.ratio, first.intervals)
     for collective, sizes, algorithm, a, b, ratio, interval in zip(*columns, strict=True):
         if np.isfinite(ratio):

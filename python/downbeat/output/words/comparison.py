@@ -29,8 +29,8 @@ from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE
 from downbeat.text import PERCENT, bytes_text, counted, listed
 
-MOST_NAMED = 3  # cells of one reason; of more their number
-MOST_LISTED = 4  # runs in a set of sizes
+MAX_NAMED = 3  # cells of one reason; of more their number
+MAX_LISTED = 4  # runs in a set of sizes
 TIMES = 2.0  # from here on a ratio is said in times, below in percent
 READ = {"faster": ("reads lower", "read lower"), "slower": ("reads higher", "read higher")}
 COMMON = f"a {synchronizer_name(COMMON_START)}"
@@ -161,7 +161,7 @@ def _(fact: SlowLaunches) -> str:
 @long.register
 def _(fact: OpenCells) -> str:
     count = len(fact.cells)
-    cells = f"{count} cells" if count > MOST_NAMED or (fact.every and count > 1) else ", ".join(fact.cells)
+    cells = f"{count} cells" if count > MAX_NAMED or (fact.every and count > 1) else ", ".join(fact.cells)
     return f"{fact.verdict}, {fact.reason}: {cells}"
 
 
@@ -253,7 +253,7 @@ def sizes_text(indices: Sequence[int], sizes: Sequence[int]) -> str:
     if not any(sizes):
         return ""
     runs = [list(run) for _, run in itertools.groupby(enumerate(indices), lambda pair: pair[1] - pair[0])]
-    if len(runs) > MOST_LISTED:
+    if len(runs) > MAX_LISTED:
         return f"{len(indices)} sizes from {bytes_text(sizes[indices[0]])} to {bytes_text(sizes[indices[-1]])}"
     return ", ".join(" to ".join(dict.fromkeys(bytes_text(sizes[run[end][1]]) for end in (0, -1))) for run in runs)
 

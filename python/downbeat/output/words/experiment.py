@@ -22,8 +22,8 @@ from downbeat.output.facts.experiment import (
     Resemble,
     RunSummary,
 )
-from downbeat.output.fields import percent, span, start_text, synchronizer_name
-from downbeat.output.words.comparison import MOST_NAMED, side_text, times
+from downbeat.output.fields import format_percent, span, start_text, synchronizer_name
+from downbeat.output.words.comparison import MAX_NAMED, side_text, times
 from downbeat.output.words.wording import long
 from downbeat.text import PERCENT, counted, duration_text, listed
 
@@ -109,8 +109,8 @@ def _(fact: MachineStates) -> str:
 
 @long.register
 def _(fact: LeftOut) -> str:
-    more = f" and {len(fact.cells) - MOST_NAMED} more" if len(fact.cells) > MOST_NAMED else ""
-    cells = f"{', '.join(fact.cells[:MOST_NAMED])}{more}"
+    more = f" and {len(fact.cells) - MAX_NAMED} more" if len(fact.cells) > MAX_NAMED else ""
+    cells = f"{', '.join(fact.cells[:MAX_NAMED])}{more}"
     where = f"{counted(fact.launches, 'launch')}, not counted"
     if fact.status == "state changed":
         return f"the state of the machine changed in {cells} ({where}): more, shorter launches (-r)"
@@ -140,7 +140,7 @@ def _(fact: Remark) -> str:
 
 @long.register
 def _(fact: Rejected) -> str:
-    shares = ", ".join(f"{percent(share)} % with {synchronizer_name(name)}" for name, share in fact.shares)
+    shares = ", ".join(f"{format_percent(share)} % with {synchronizer_name(name)}" for name, share in fact.shares)
     return f"rejected, because ranks did not start together, and repeated: up to {shares}"
 
 

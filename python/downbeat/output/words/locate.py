@@ -14,11 +14,11 @@ from downbeat.output.facts.locate import (
     Slowness,
     SlowNode,
 )
-from downbeat.output.fields import percent_text, short_time, with_zeros
+from downbeat.output.fields import digits_with_zeros, percent_text, short_time
 from downbeat.output.words.wording import long
 from downbeat.text import counted, listed
 
-MOST_LINKS = 8  # in a sentence
+MAX_LINKS = 8  # in a sentence
 PLAIN = 3.0  # larger ratios need no second decimal
 QUANTITIES = {
     "loop_seconds": "a loop of fixed work takes",
@@ -39,7 +39,7 @@ def amount(value: float, is_rate: bool) -> str:
     if not is_rate:
         return short_time(value)
     unit, factor = next((each for each in (("GB/s", 1e9), ("MB/s", 1e6)) if value >= each[1]), ("kB/s", 1e3))
-    return f"{with_zeros(value / factor)} {unit}"
+    return f"{digits_with_zeros(value / factor)} {unit}"
 
 
 def times(ratio: float) -> str:
@@ -90,9 +90,9 @@ def _(fact: SlowLinks) -> str:
     since = f" than in {fact.since}" if fact.since else ""
     verb = "is" if len(fact.links) == 1 else "are"
     shown = [
-        f"{name_of(link)} {amount(link.value, link.is_rate)} ({times(link.ratio)})" for link in fact.links[:MOST_LINKS]
+        f"{name_of(link)} {amount(link.value, link.is_rate)} ({times(link.ratio)})" for link in fact.links[:MAX_LINKS]
     ]
-    more = f", and {len(fact.links) - MOST_LINKS} more" if len(fact.links) > MOST_LINKS else ""
+    more = f", and {len(fact.links) - MAX_LINKS} more" if len(fact.links) > MAX_LINKS else ""
     low, high = (amount(edge(link.peers for link in fact.links), fact.links[0].is_rate) for edge in (min, max))
     peers = low if low == high else f"{low} to {high}"
     return (

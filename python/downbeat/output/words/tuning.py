@@ -24,7 +24,7 @@ from downbeat.text import bytes_text, counted
 
 LONGEST_REASON = 150  # characters, in a text; JSON has all of them
 
-MOST_CELLS = 3  # that a line names; JSON has all of them
+MAX_CELLS = 3  # that a line names; JSON has all of them
 
 
 def reason_text(reason: str) -> str:
@@ -116,8 +116,8 @@ def _(fact: LackOfLaunches) -> str:
 
 @long.register
 def _(fact: UncountedCells) -> str:
-    more = f" and {len(fact.cells) - MOST_CELLS} more" if len(fact.cells) > MOST_CELLS else ""
-    return f"{fact.status} cells do not count ({fact.where}): {'; '.join(fact.cells[:MOST_CELLS])}{more}"
+    more = f" and {len(fact.cells) - MAX_CELLS} more" if len(fact.cells) > MAX_CELLS else ""
+    return f"{fact.status} cells do not count ({fact.where}): {'; '.join(fact.cells[:MAX_CELLS])}{more}"
 
 
 @long.register
