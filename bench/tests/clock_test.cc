@@ -99,7 +99,7 @@ TEST(Clock, WarnsOfBoundsThatDoNotHold) {
 TEST(Clock, WarnsOfASharedClock) {
     ClockResults results = clock_fixture();
     results.clock_domains = 1;
-    EXPECT_EQ(warnings_of(results)[0], shared_clock);
+    EXPECT_EQ(warnings_of(results)[0], shared_clock_warning);
 }
 
 TEST(Clock, WarnsOfLateLooks) {

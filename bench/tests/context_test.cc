@@ -67,9 +67,9 @@ TEST(ClockAgreement, TheRankWhoseClockFailsMostSaysWhatToleranceItTakes) {
     const RankOffset no_tolerance{{{1e-8, 2e-8}}, 2e-8, 0, 1.0, 3e-8, 0.0, 0.0};
     const ClockAgreement agreement = judge_clocks({known, unknown, known_by_now, no_tolerance});
     EXPECT_EQ(agreement.unsure, 0.6);
-    EXPECT_EQ(agreement.known_to, 4e-7);
-    EXPECT_EQ(agreement.asked, 1e-7);
-    EXPECT_DOUBLE_EQ(agreement.needed, 3e-6); // four times the tolerance, and half of that again
+    EXPECT_EQ(agreement.sync_error, 4e-7);
+    EXPECT_EQ(agreement.flag_error, 1e-7);
+    EXPECT_DOUBLE_EQ(agreement.needed_tolerance, 3e-6); // four times the tolerance, and half of that again
 }
 
 TEST(ClockAgreement, OneRankHasNobodyToAgreeWith) {

@@ -19,8 +19,8 @@ void sleep_for(double seconds) {
 }
 
 void give_way() {
-    constexpr double poll = 100e-9; // s
-    sg_actor_sleep_for(poll);
+    constexpr double poll_seconds = 100e-9;
+    sg_actor_sleep_for(poll_seconds);
 }
 
 double true_time() { return simgrid_get_clock(); }

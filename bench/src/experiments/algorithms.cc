@@ -1,3 +1,5 @@
+// `downbeat-bench algorithms`: calls each operation once with every algorithm of the MPI library ("trial") and compares
+// counts of messages and of operator calls ("traces"), which show whether the chosen algorithm ran.
 #include "experiments/subcommand.h"
 
 #include "experiments/algorithms_results.h"
@@ -19,7 +21,7 @@
 namespace bench {
 namespace {
 
-// MPI gives an operator no argument of its caller's.
+// Calls of the counting operator on this rank. A global variable, because MPI passes no user data to operators.
 std::int64_t operator_calls = 0;
 
 void add_and_count(void *in, void *inout, int *count, MPI_Datatype *) {
@@ -31,7 +33,8 @@ void add_and_count(void *in, void *inout, int *count, MPI_Datatype *) {
     ++operator_calls;
 }
 
-/// Commutative, as MPI_SUM is: libraries choose other algorithms for operators that are not.
+/// A sum that counts its calls. It is declared commutative like MPI_SUM, because libraries use different algorithms for
+/// other operators.
 class CountingOperator {
 public:
     CountingOperator() { check(MPI_Op_create(add_and_count, 1, &handle_), "MPI_Op_create"); }
@@ -44,7 +47,7 @@ private:
     MPI_Op handle_ = MPI_OP_NULL;
 };
 
-/// The reduction of that name on doubles, in any of its forms; nullptr if it is unknown.
+/// A call of the reduction `name` on doubles; null if `name` is not such a reduction.
 std::unique_ptr<Call> bind_reduction(std::string_view name, const double *send, double *receive, int count, MPI_Op op,
                                      int root, MPI_Comm comm) {
     if (name == "reduce" || name == "ireduce") {
@@ -62,9 +65,9 @@ std::unique_ptr<Call> bind_reduction(std::string_view name, const double *send, 
     return nullptr;
 }
 
-/// Calls the reduction of that name on `count` doubles with an operator that counts its calls, and returns how often it
-/// was called on this rank, which does not depend on timing. Nothing if the name is not that of a reduction.
-/// Collective. Throws Error::here if MPI refuses.
+/// Collective. Calls a reduction on `count` doubles with the counting operator. Returns the number of operator calls on
+/// this rank, which does not depend on timing; nullopt if the operation is not a reduction. Throws Error::here if MPI
+/// returns an error.
 std::optional<std::int64_t> count_reduction_calls(const std::string &operation, int count, int root, MPI_Comm comm) {
     const CountingOperator op;
     const std::vector<double> send(static_cast<std::size_t>(count), 1.0);
@@ -86,8 +89,9 @@ std::optional<std::int64_t> count_reduction_calls(const std::string &operation, 
 
 constexpr std::uint64_t largest_size = std::uint64_t{1} << 30U; // bytes
 
-/// The first refusal of any rank, on all ranks; "" if none refused. Collective. A rank that continues alone when others
-/// refuse would wait for them forever; libraries refuse on the basis of facts that all ranks know.
+/// Collective. Runs `work` on all ranks. Returns "" if it threw no Error; else, on rank 0, the message of the lowest
+/// rank that failed, and "refused" on other ranks. `work` may be collective, since libraries refuse an algorithm for
+/// reasons that are the same on all ranks.
 std::string refusal_of(const Communicator &comm, const std::function<void()> &work) {
     std::string local;
     try {
@@ -99,12 +103,12 @@ std::string refusal_of(const Communicator &comm, const std::function<void()> &wo
     for (const std::string &reason : comm.gather(local)) {
         text = text.empty() ? reason : text;
     }
-    // Rank 0 writes what was found; the others need to know that there is something.
+    // Only rank 0 writes the message. Other ranks only need to know that there is a message.
     const long refused = comm.on_root([&] { return text.empty() ? 0 : 1; });
     return comm.is_root() || refused == 0 ? text : "refused";
 }
 
-/// The rows of all ranks, in order, at rank 0.
+/// Collective. Returns the rows of all ranks, one after another, on rank 0, and an empty vector on other ranks.
 std::vector<std::int64_t> gather_rows(const Communicator &comm, const std::vector<std::int64_t> &row) {
     const int length = static_cast<int>(row.size());
     std::vector<std::int64_t> gathered(comm.is_root() ? row.size() * static_cast<std::size_t>(comm.size()) : 0);
@@ -121,14 +125,14 @@ std::vector<std::int64_t> difference(const std::vector<std::int64_t> &after, con
     return values;
 }
 
-/// Calls operations with their algorithms, and keeps the traces of each call.
+/// Makes trials.
 class Trials {
 public:
     /// Collective.
     Trials(const Communicator &comm, const AlgorithmFamily &family, const AlgorithmsOptions &options)
         : comm_(comm), family_(family), options_(options), counter_(find_message_counter(comm)) {}
 
-    /// Collective. One call; `algorithm` is nullptr for the default.
+    /// Collective. Makes a trial. `algorithm` is null for the library's default.
     AlgorithmTrial attempt(const SelectableCollective &collective, const Algorithm *algorithm) const {
         AlgorithmTrial trial;
         trial.operation = collective.name;
@@ -161,6 +165,7 @@ public:
     }
 
 private:
+    /// Calls the operation and counts the messages that this rank sends.
     void call(AlgorithmInForce &choice, AlgorithmTrial &trial) const {
         const OperationInfo &info = find_by_name(all_operations(), trial.operation);
         const bool rooted = std::ranges::any_of(
@@ -176,6 +181,7 @@ private:
         trial.bytes = difference(after.bytes, before.bytes);
     }
 
+    /// Calls the operation with the counting operator, if it is a reduction.
     void count_calls(AlgorithmInForce &choice, AlgorithmTrial &trial) const {
         const AlgorithmScope scope(choice, true);
         const int count = static_cast<int>(options_.size / sizeof(double));
@@ -214,7 +220,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
     Session session(comm, common, command);
     std::optional<Trials> attempts(std::in_place, comm, family, options);
     std::vector<AlgorithmTrial> all_trials;
-    std::vector<std::string> fixed; // in this launch
+    std::vector<std::string> fixed; // collectives whose algorithm cannot change in this launch
     for (const std::string &operation : options.operations) {
         const SelectableCollective &collective = *find_collective(family, operation);
         std::vector<AlgorithmTrial> trials = {attempts->attempt(collective, nullptr)};
@@ -230,7 +236,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
         judge_trials(trials, static_cast<std::size_t>(comm.size()));
         all_trials.insert(all_trials.end(), trials.begin(), trials.end());
     }
-    attempts.reset(); // stops counting messages
+    attempts.reset(); // destroys the message counter before MPI_Finalize
     return session.finish([&]() -> Findings {
         return {algorithms_dataset(session.context(), options, all_trials), "", find_warnings(all_trials, fixed)};
     });

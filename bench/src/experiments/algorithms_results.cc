@@ -1,3 +1,4 @@
+// Judges trials of algorithms, and describes them as a dataset (algorithms_results.h).
 #include "experiments/algorithms_results.h"
 
 #include "rules/cell.h"
@@ -14,14 +15,14 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t fewest_ranks = 4;
+constexpr std::size_t min_ranks = 4; // for verdict `ignored`
 
-/// Whether the two can be distinguished.
+/// True if the trials have traces to compare.
 bool comparable(const AlgorithmTrial &a, const AlgorithmTrial &b) {
     return !a.messages.empty() || (!a.calls.empty() && !b.calls.empty());
 }
 
-/// Counts that both have must be equal.
+/// True if all counts that both trials have are equal.
 bool same_traces(const AlgorithmTrial &a, const AlgorithmTrial &b) {
     const bool calls = a.calls.empty() || b.calls.empty() || a.calls == b.calls;
     return calls && a.messages == b.messages && a.bytes == b.bytes;
@@ -44,9 +45,9 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
             trial.verdict = AlgorithmVerdict::refused;
             continue;
         }
-        for (const AlgorithmTrial &other : trials) {
-            if (&other != &trial && other.refusal.empty() && comparable(trial, other) && same_traces(trial, other)) {
-                trial.same_as.push_back(other.algorithm);
+        for (const AlgorithmTrial &peer : trials) {
+            if (&peer != &trial && peer.refusal.empty() && comparable(trial, peer) && same_traces(trial, peer)) {
+                trial.same_as.push_back(peer.algorithm);
             }
         }
         chosen += &trial != &*usual ? 1 : 0;
@@ -55,8 +56,8 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
             trial.verdict = AlgorithmVerdict::in_force;
         }
     }
-    usual->verdict = AlgorithmVerdict::in_force; // nothing was asked of the library
-    if (different == 0 && chosen > 1 && ranks >= fewest_ranks && !usual->messages.empty()) {
+    usual->verdict = AlgorithmVerdict::in_force; // the default needs no choice
+    if (different == 0 && chosen > 1 && ranks >= min_ranks && !usual->messages.empty()) {
         for (AlgorithmTrial &trial : trials) {
             if (&trial != &*usual && trial.refusal.empty()) {
                 trial.verdict = AlgorithmVerdict::ignored;
@@ -68,15 +69,16 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
 namespace {
 
 using Trial = AlgorithmTrial;
-constexpr std::size_t most_ranks = 6; // side by side
+constexpr std::size_t max_ranks_shown = 6;
 
-/// "1 0 1 0 ...", or "-" where nothing was counted.
+/// The counts of the first ranks: "1 0 1 0 ..."; "-" without counts.
 std::string by_rank(const std::vector<std::int64_t> &counts) {
-    const auto shown = counts | std::views::take(most_ranks);
-    return counts.empty() ? "-" : fmt::format("{}{}", fmt::join(shown, " "), counts.size() > most_ranks ? " ..." : "");
+    const auto shown = counts | std::views::take(max_ranks_shown);
+    return counts.empty() ? "-"
+                          : fmt::format("{}{}", fmt::join(shown, " "), counts.size() > max_ranks_shown ? " ..." : "");
 }
 
-/// Sent by each rank: the sum of its row.
+/// The number of messages that each rank has sent.
 std::vector<std::int64_t> messages_by_rank(const Trial &trial) {
     std::vector<std::int64_t> sums;
     const auto ranks = static_cast<std::size_t>(std::lround(std::sqrt(trial.messages.size())));

@@ -1,3 +1,4 @@
+// Results of `downbeat-bench algorithms`: trials of algorithms, and the verdict whether a chosen algorithm took effect.
 #pragma once
 
 #include "output/context.h"
@@ -9,20 +10,25 @@
 
 namespace bench {
 
-enum class AlgorithmVerdict { in_force, ignored, cannot_tell, refused };
+enum class AlgorithmVerdict {
+    in_force,    // the traces differ from those of the default algorithm
+    ignored,     // all algorithms have the traces of the default algorithm
+    cannot_tell, // the traces are those of the default algorithm, which may be this algorithm
+    refused,     // the library returned an error
+};
 std::string to_string(AlgorithmVerdict verdict);
 
-/// One call of an operation by one algorithm, as all ranks saw it.
+/// A call of an operation with an algorithm. Its traces are the counts of operator calls, messages and bytes.
 struct AlgorithmTrial {
     std::string operation;
     std::string algorithm;
-    std::string evidence;               // how it was chosen
-    std::string refusal;                // what the library said; "" if it did as asked
-    std::vector<std::int64_t> calls;    // of the counting operator, per rank; empty if not available
-    std::vector<std::int64_t> messages; // [from][to]; empty if the library cannot count
-    std::vector<std::int64_t> bytes;    // [from][to]
+    std::string evidence;               // how the algorithm was chosen
+    std::string refusal;                // error message of the library; "" if there was no error
+    std::vector<std::int64_t> calls;    // calls of the counting operator, per rank; empty if not available
+    std::vector<std::int64_t> messages; // sent messages, [from][to]; empty if the library cannot count them
+    std::vector<std::int64_t> bytes;    // sent bytes, [from][to]; empty if the library cannot count them
     AlgorithmVerdict verdict = AlgorithmVerdict::cannot_tell;
-    std::vector<std::string> same_as; // other algorithms of the operation that left the same traces
+    std::vector<std::string> same_as; // other algorithms of the operation with the same traces
 };
 
 struct AlgorithmsOptions {
@@ -31,11 +37,9 @@ struct AlgorithmsOptions {
     int root = 0;
 };
 
-/// Judges the trials of one operation, the default among them.
-///
-/// Other traces than those of the default prove that the choice holds. Where every algorithm leaves those of the
-/// default, though messages are counted and four ranks or more give them something to differ in, none holds. Else it is
-/// open: the default may be this algorithm.
+/// Sets the verdicts of the trials of an operation, which include the default algorithm. Verdict `ignored` requires
+/// that messages were counted and that there are at least four ranks; with fewer ranks, algorithms may send the same
+/// messages.
 void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks);
 
 Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &options,

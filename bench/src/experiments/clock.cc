@@ -1,3 +1,5 @@
+// `downbeat-bench clock`: parses the command line, measures clock synchronization schemes (ClockMeasurement), and
+// reports the results.
 #include "experiments/subcommand.h"
 
 #include "experiments/clock_measure.h"
@@ -16,10 +18,10 @@
 namespace bench {
 namespace {
 
-/// The options, except the sample, which may need a seed that is not known yet.
+/// The parsed command line. The ranks to check (ClockOptions::checked) are drawn later, when the seed is known.
 struct Request {
     ClockOptions options;
-    std::optional<int> sample; // ranks to draw; all if none
+    std::optional<int> sample; // number of ranks to draw; empty: all ranks
     CommonOptions common;
 };
 
@@ -33,7 +35,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Reque
         std::iota(options.checked.begin(), options.checked.end(), 1);
     }
     if (comm.is_root() && stats_of(comm.handle()).clock_domains == 1) {
-        print_error(fmt::format("warning: {}", shared_clock)); // now: the measurement takes a minute
+        print_error(fmt::format("warning: {}", shared_clock_warning)); // before the measurement, which takes a minute
     }
     const bool validation = clock_setting(session.context(), "validation") != "off";
     const ClockResults results =
@@ -50,11 +52,11 @@ std::vector<std::string> parse_schemes(const std::string &text) {
     for (const std::string &scheme : schemes) {
         check_component("--schemes", "scheme", scheme);
     }
-    check_names("scheme", schemes, schemes); // refuses what is given twice
+    check_no_duplicates("scheme", schemes);
     return schemes;
 }
 
-/// All that correct clocks: `none` refuses clocks that it would have to correct.
+/// All schemes except "none", which does not correct clocks.
 std::vector<std::string> correcting_schemes() {
     std::vector<std::string> schemes = component_names("scheme");
     std::erase(schemes, "none");

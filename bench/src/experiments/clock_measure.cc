@@ -1,3 +1,5 @@
+// Runs the synchronizations and checks of `downbeat-bench clock` (clock_measure.h). Rank 0 decides on the next
+// action.
 #include "experiments/clock_measure.h"
 
 #include "mpi/communicator.h"
@@ -17,19 +19,20 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// Rank 0's next action, other than an event by its number.
+// Actions that rank 0 broadcasts. A value from 0 on is a check: scheme * number of waits + wait.
 constexpr long synchronize_next = -1;
 constexpr long finished = -2;
 
-// A synchronization and the check after it rarely take longer than this multiple of its longest duration so far.
+// Time that is reserved for a synchronization and the check after it, relative to the longest so far.
 constexpr double margin = 1.5;
 
-// Assumed for the first synchronization of a scheme; enough for few ranks, as default fits span 1 s.
+// Time that is reserved for the first synchronization of a scheme, s. Enough for few ranks: default fits take 1 s.
 constexpr double first_seconds = 2.5;
 
-// The number of the first synchronizations, before repetition 0.
-constexpr long first = -1;
+// The number of the repetition with the first synchronizations, before repetition 0.
+constexpr long first_repetition = -1;
 
+/// The mean duration of MPI_Barrier over `calls` calls, s.
 double barrier_seconds(const Communicator &comm, long calls) {
     const double begin = steady_time();
     for (long i = 0; i < calls; ++i) {
@@ -38,14 +41,14 @@ double barrier_seconds(const Communicator &comm, long calls) {
     return (steady_time() - begin) / static_cast<double>(calls);
 }
 
-/// Collective. Mean duration of MPI_Barrier over many calls, in a time that does not matter.
+/// Collective. The mean duration of MPI_Barrier, s. Takes about 50 ms.
 double measure_barrier(const Communicator &comm) {
     constexpr long trial_calls = 10;
-    constexpr double enough_seconds = 0.05;
-    const long most_calls = has_processors() ? 1000 : trial_calls; // else nothing interrupts ranks
+    constexpr double seconds = 0.05;
+    const long max_calls = has_processors() ? 1000 : trial_calls; // in a simulation, durations do not vary
     barrier_quietly(comm);
     const double trial = barrier_seconds(comm, trial_calls);
-    const long calls = std::clamp(static_cast<long>(enough_seconds / trial), trial_calls, most_calls);
+    const long calls = std::clamp(static_cast<long>(seconds / trial), trial_calls, max_calls);
     return barrier_seconds(comm, broadcast_quietly(comm, calls));
 }
 
@@ -75,12 +78,13 @@ double SchemeClock::messages() const { return static_cast<double>(stats_of(comm_
 int SchemeClock::domains() const { return stats_of(comm_).clock_domains; }
 
 ClockEdges SchemeClock::edges(const Communicator &comm) const {
-    constexpr std::size_t most = 32; // of one rank
-    std::array<Downbeat_edge, most> local{};
+    constexpr std::size_t max_edges = 32; // per rank; more than a scheme has
+    std::array<Downbeat_edge, max_edges> local{};
     int count = 0;
     double scatter = 0.0;
     check(Downbeat_get_edges(comm_, static_cast<int>(local.size()), local.data(), &count, &scatter),
           "Downbeat_get_edges");
+    // The values of a rank: count, scatter, then partner and residual of each edge.
     std::vector<double> words = {static_cast<double>(count), scatter};
     for (const Downbeat_edge &edge : local) {
         words.push_back(edge.partner);
@@ -91,7 +95,7 @@ ClockEdges SchemeClock::edges(const Communicator &comm) const {
     std::vector<double> scatters;
     for (std::size_t rank = 0; (rank + 1) * words.size() <= gathered.size(); ++rank) {
         const double *values = &gathered[rank * words.size()];
-        for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(values[0])); ++i) {
+        for (std::size_t i = 0; i < std::min(max_edges, static_cast<std::size_t>(values[0])); ++i) {
             collected.edges.push_back({static_cast<int>(rank), static_cast<int>(values[2 + 2 * i]), values[3 + 2 * i]});
         }
         if (values[0] > 0.0) {
@@ -121,6 +125,7 @@ ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions 
                                    std::uint64_t seed, bool quiet)
     : comm_(comm), validation_(validation), random_(seed), clocks_(options.schemes.size()),
       synced_at_(options.schemes.size()),
+      // margin * longest_ is first_seconds.
       longest_(options.schemes.size(), first_seconds / margin), results_{options, false, 0, {}, {}, {}, {}},
       progress_(quiet) {
     for (const int rank : options.checked) {
@@ -134,10 +139,10 @@ ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions 
 
 ClockResults ClockMeasurement::run() {
     progress_.start();
-    repeat(first);
+    run_repetition(first_repetition);
     for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
         results_.barrier.push_back(measure_barrier(comm_));
-        repeat(repetition);
+        run_repetition(repetition);
     }
     for (const std::unique_ptr<SchemeClock> &clock : clocks_) {
         results_.edges.push_back(clock->edges(comm_));
@@ -150,15 +155,16 @@ ClockResults ClockMeasurement::run() {
 }
 
 ClockRun &ClockMeasurement::run_of(std::size_t scheme, long repetition) {
-    return repetition == first ? results_.first[scheme] : results_.runs[scheme][static_cast<std::size_t>(repetition)];
+    return repetition == first_repetition ? results_.first[scheme]
+                                          : results_.runs[scheme][static_cast<std::size_t>(repetition)];
 }
 
-void ClockMeasurement::repeat(long repetition) {
+void ClockMeasurement::run_repetition(long repetition) {
     const std::size_t waits = results_.options.waits.size();
     std::vector<std::size_t> order(clocks_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     shuffle(order, random_);
-    DueEvents pending; // of use at rank 0
+    DueEvents pending; // used on rank 0 only
     std::size_t synchronized = 0;
     for (;;) {
         const long action = broadcast_quietly(comm_, comm_.is_root() ? choose_action(pending, order, synchronized) : 0);
@@ -170,32 +176,31 @@ void ClockMeasurement::repeat(long repetition) {
             ++synchronized;
         } else {
             const auto event = static_cast<std::size_t>(action);
-            look(event / waits, repetition, event % waits);
+            check_clocks(event / waits, repetition, event % waits);
         }
     }
 }
 
-/// At rank 0. Synchronizes the next scheme if that will end before the next event is due; else waits for the event.
 long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::size_t> &order,
                                      std::size_t synchronized) const {
     const bool all_synchronized = synchronized == order.size();
     if (pending.empty()) {
         return all_synchronized ? finished : synchronize_next;
     }
-    const double left = pending.next_due() - steady_time();
-    if (!all_synchronized && left > margin * longest_[order[synchronized]]) {
+    const double seconds_left = pending.next_due() - steady_time();
+    if (!all_synchronized && seconds_left > margin * longest_[order[synchronized]]) {
         return synchronize_next;
     }
-    sleep_for(left); // not at all where it is negative
+    sleep_for(seconds_left); // returns at once if it is negative
     return static_cast<long>(pending.take_first());
 }
 
 void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending) {
-    barrier_quietly(comm_); // wakes all ranks
-    check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
-    const double messages = repetition == first ? 0.0 : clocks_[scheme]->messages();
+    barrier_quietly(comm_);                            // after it, no rank sleeps
+    check(MPI_Barrier(comm_.handle()), "MPI_Barrier"); // after it, ranks start together
+    const double messages = repetition == first_repetition ? 0.0 : clocks_[scheme]->messages();
     const double begin = steady_time();
-    if (repetition == first) {
+    if (repetition == first_repetition) {
         clocks_[scheme] = std::make_unique<SchemeClock>(comm_, results_.options.schemes[scheme]);
     } else {
         clocks_[scheme]->synchronize();
@@ -203,7 +208,7 @@ void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::siz
     const SchemeClock &clock = *clocks_[scheme];
     synced_at_[scheme] = steady_time();
     const double duration = synced_at_[scheme] - begin;
-    if (repetition == first) {
+    if (repetition == first_repetition) {
         results_.truth = validation_ && clock.knows_truth();
         results_.clock_domains = clock.domains();
     }
@@ -211,7 +216,7 @@ void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::siz
     const std::vector<double> &waits = results_.options.waits;
     for (std::size_t wait = 0; wait < waits.size(); ++wait) {
         if (waits[wait] == 0.0) {
-            look(scheme, repetition, wait); // at once
+            check_clocks(scheme, repetition, wait);
         } else {
             pending.add(synced_at_[scheme] + waits[wait], scheme * waits.size() + wait);
         }
@@ -221,14 +226,14 @@ void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::siz
     ClockRun &run = run_of(scheme, repetition);
     run.position = static_cast<long>(position);
     const double lasted = steady_time() - begin;
-    longest_[scheme] = repetition == first ? lasted : std::max(longest_[scheme], lasted);
+    longest_[scheme] = repetition == first_repetition ? lasted : std::max(longest_[scheme], lasted);
     for (std::size_t i = 0; i + 1 < gathered.size(); i += 2) {
         run.duration = std::max(run.duration, gathered[i]);
         run.messages = std::max(run.messages, gathered[i + 1]);
     }
 }
 
-void ClockMeasurement::look(std::size_t scheme, long repetition, std::size_t wait) {
+void ClockMeasurement::check_clocks(std::size_t scheme, long repetition, std::size_t wait) {
     const SchemeClock &clock = *clocks_[scheme];
     const ClockOptions &options = results_.options;
     const auto ranks = static_cast<std::size_t>(comm_.size());
@@ -239,7 +244,7 @@ void ClockMeasurement::look(std::size_t scheme, long repetition, std::size_t wai
                      {},
                      {},
                      {}};
-    // The bound after the error, so that it covers the instant of the error.
+    // Read the bound after the error: the bound must hold at the time of the error.
     const double error = results_.truth ? clock.true_error() : unknown;
     const ClockError reported = clock.error();
     take_turns(comm_, pairs_, [&](std::size_t, const Pair &pair) {
@@ -258,10 +263,10 @@ void ClockMeasurement::look(std::size_t scheme, long repetition, std::size_t wai
     }
     run_of(scheme, repetition).events[wait] = event;
     if (comm_.is_root()) {
-        ++looks_;
-        const std::size_t looks =
+        ++checks_;
+        const std::size_t checks =
             options.schemes.size() * static_cast<std::size_t>(options.repetitions + 1) * options.waits.size();
-        progress_.update(looks_, looks - looks_);
+        progress_.update(checks_, checks - checks_);
     }
 }
 

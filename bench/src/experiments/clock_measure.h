@@ -1,3 +1,5 @@
+// Measures clock synchronization schemes for `downbeat-bench clock`. Every scheme has a communicator, and thus a global
+// clock, of its own, so the waits between synchronizations and checks overlap.
 #pragma once
 
 #include "experiments/clock_results.h"
@@ -16,13 +18,13 @@
 
 namespace bench {
 
-/// Local. Counts of the library on a communicator.
+/// Local. The library's statistics of a communicator.
 MPIX_Harmonize_stats stats_of(MPI_Comm comm);
 
-/// The global clock of one scheme, on a communicator of its own, synchronized only on request.
+/// The global clock of a scheme, on a duplicate of the communicator. It is synchronized only on request.
 class SchemeClock {
 public:
-    /// Collective. Synchronizes for the first time. Throws Error::everywhere if the library refuses.
+    /// Collective. Synchronizes the clock for the first time. Throws Error::everywhere if the library cannot.
     SchemeClock(const Communicator &comm, const std::string &scheme);
     ~SchemeClock();
     SchemeClock(const SchemeClock &) = delete;
@@ -33,52 +35,58 @@ public:
     /// Collective.
     void synchronize() const;
 
-    /// Local. Messages that this process sent or received in synchronizations so far.
+    /// Local. The number of messages that this rank has sent or received in synchronizations.
     double messages() const;
-    /// Local. Groups of processes that share a clock.
+    /// Local. The number of groups of ranks that share a local clock.
     int domains() const;
-    /// Local. As the library reports it.
+    /// Local. The error of this rank's clock at this moment, reported by the library.
     ClockError error() const { return read_clock_error(comm_); }
-    /// Collective over `comm`. Complete at rank 0 alone.
+    /// Collective over `comm`. Returns the edges of the last synchronization on rank 0, and none on other ranks.
     ClockEdges edges(const Communicator &comm) const;
 
-    /// Collective. Whether the library knows true errors.
+    /// Collective. True if the library can report true errors, i.e. with the validation clock.
     bool knows_truth() const;
-    /// Collective. Seconds.
+    /// Collective. The true error of this rank's clock, s.
     double true_error() const;
 
 private:
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-/// Synchronizes with each scheme repeatedly and checks the clocks some time after. The waits of the schemes overlap:
-/// each scheme has a communicator, and thus a global clock, of its own.
+/// Synchronizes repeatedly with each scheme, and checks the clocks after each wait.
 class ClockMeasurement {
 public:
-    /// Collective. Throws Error::everywhere if a scheme cannot be prepared.
+    /// `validation`: ranks use the validation clock. `quiet`: show no progress.
     ClockMeasurement(const Communicator &comm, const ClockOptions &options, bool validation, std::uint64_t seed,
                      bool quiet);
 
-    /// Collective. Complete at rank 0 alone.
+    /// Collective. Returns complete results on rank 0; the results of other ranks must not be used. Throws
+    /// Error::everywhere if the library cannot synchronize the clocks with a scheme.
     ClockResults run();
 
 private:
-    void repeat(long repetition);
+    /// Collective. Synchronizes once with each scheme, in random order, and makes all checks.
+    void run_repetition(long repetition);
     ClockRun &run_of(std::size_t scheme, long repetition);
+    /// Chooses the next action: synchronizes the next scheme of `order` if it will finish before the next check is due;
+    /// otherwise sleeps until the check. Rank 0 only. `synchronized`: number of schemes that are done.
     long choose_action(DueEvents &pending, const std::vector<std::size_t> &order, std::size_t synchronized) const;
+    /// Collective. Synchronizes with a scheme, makes its check without a wait, and adds the others to `pending`.
+    /// `position`: index in the order of this repetition.
     void synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending);
-    void look(std::size_t scheme, long repetition, std::size_t wait);
+    /// Collective. Checks the clocks of a scheme.
+    void check_clocks(std::size_t scheme, long repetition, std::size_t wait);
 
     const Communicator &comm_;
     bool validation_;
     std::mt19937_64 random_;
-    std::vector<std::unique_ptr<SchemeClock>> clocks_; // per scheme
-    std::vector<double> synced_at_;                    // per scheme: end of its last synchronization, monotonic seconds
-    std::vector<double> longest_;                      // per scheme: its longest synchronization so far, seconds
+    std::vector<std::unique_ptr<SchemeClock>> clocks_; // [scheme]
+    std::vector<double> synced_at_;                    // [scheme] end of its last synchronization, s of steady_time()
+    std::vector<double> longest_;                      // [scheme] longest synchronization and check so far, s
     std::vector<Pair> pairs_;                          // rank 0 with each checked rank
     ClockResults results_;
     Progress progress_;
-    std::size_t looks_ = 0; // so far
+    std::size_t checks_ = 0; // number of checks so far
 };
 
 } // namespace bench

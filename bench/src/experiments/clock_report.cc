@@ -1,3 +1,4 @@
+// The output of `downbeat-bench clock`: fields of its dataset, lines above its tables, warnings.
 #include "experiments/clock_results.h"
 
 #include "output/table.h"
@@ -25,7 +26,7 @@ const std::vector<FieldOf<ClockEvent>> event_fields = {
     {"achieved_wait", "s", "time from the end of the synchronization to the start of the measurements",
      &ClockEvent::achieved_wait}};
 
-/// Per rank.
+/// Fields with a value per rank. `truth`: true errors are known.
 std::vector<FieldOf<ClockEvent>> rank_fields(bool truth) {
     std::vector<FieldOf<ClockEvent>> fields = {
         {"measured_at", "s", "time from the end of the synchronization to the end of the rank's measurement",
@@ -61,11 +62,11 @@ const std::vector<FieldOf<SchemeSummary>> &scheme_fields() {
     return declared;
 }
 
-/// A scheme some time after a synchronization, and after the first one, when nothing was known of the clocks.
+/// A scheme at a wait.
 struct Waited {
     std::string scheme;
-    WaitSummary later;
-    WaitSummary first;
+    WaitSummary later; // over the repetitions
+    WaitSummary first; // after the first synchronization, when the library knew nothing about the clocks
 };
 
 std::vector<FieldOf<Waited>> wait_fields(bool truth) {
@@ -168,10 +169,10 @@ Dataset clock_dataset(const Context &context, const ClockResults &results, const
 }
 
 std::string clock_head(const Context &context, const ClockResults &results) {
-    constexpr std::size_t most_ranks_named = 8;
+    constexpr std::size_t max_ranks = 8;
     std::vector<std::string> ranks = mapped(results.options.checked, [](int rank) { return fmt::format("{}", rank); });
-    if (ranks.size() > most_ranks_named) {
-        ranks.resize(most_ranks_named);
+    if (ranks.size() > max_ranks) {
+        ranks.resize(max_ranks);
         ranks.emplace_back("...");
     }
     std::string text =
@@ -192,9 +193,9 @@ std::string clock_head(const Context &context, const ClockResults &results) {
 
 namespace {
 
-// A wait that differs by more than this share from the requested one answers another question.
-constexpr double small_share = 0.1;
-constexpr double small_wait = 0.05; // seconds
+// There is a warning if a wait exceeds the requested wait by more than this share and by more than this time.
+constexpr double max_late_share = 0.1;
+constexpr double max_late_seconds = 0.05;
 
 void warn_of_bounds(const ClockResults &results, const ClockSummary &summary, std::vector<std::string> &warnings) {
     for (const SchemeSummary &scheme : summary.schemes) {
@@ -217,7 +218,7 @@ void warn_of_waits(const ClockResults &results, const ClockSummary &summary, std
         for (const SchemeSummary &scheme : summary.schemes) {
             worst = std::max(worst, scheme.waits[i].wait_last - requested);
         }
-        if (worst > std::max(small_wait, small_share * requested)) {
+        if (worst > std::max(max_late_seconds, max_late_share * requested)) {
             warnings.push_back(fmt::format("measurements planned {} s after a synchronization began up to {:.3f} s "
                                            "late because another scheme was being synchronized or measured: clocks had "
                                            "drifted further than the column says; request fewer schemes per run",
@@ -231,7 +232,7 @@ void warn_of_waits(const ClockResults &results, const ClockSummary &summary, std
 std::vector<std::string> find_clock_warnings(const ClockResults &results, const ClockSummary &summary) {
     std::vector<std::string> warnings;
     if (results.clock_domains == 1) {
-        warnings.emplace_back(shared_clock);
+        warnings.emplace_back(shared_clock_warning);
     }
     warn_of_bounds(results, summary, warnings);
     warn_of_waits(results, summary, warnings);

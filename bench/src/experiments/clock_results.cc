@@ -1,3 +1,4 @@
+// Summarizes the results of `downbeat-bench clock` (clock_results.h).
 #include "experiments/clock_results.h"
 
 #include "rules/statistics.h"
@@ -11,10 +12,10 @@
 namespace bench {
 namespace {
 
-constexpr double deciding_wait = 5.0; // seconds; Hunold 2015, figure 10
+constexpr double deciding_wait = 5.0; // wait after which errors decide on the Pareto front, s; Hunold 2015, figure 10
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Largest absolute value of those that are known; NaN if none is.
+/// The largest absolute value, without NaN; NaN if all values are NaN.
 double largest(const std::vector<double> &values) {
     double largest = unknown;
     for (const double value : values) {
@@ -79,7 +80,7 @@ std::vector<bool> pareto_front(const std::vector<Cost> &points) {
     for (const Cost &point : points) {
         front.push_back(
             !std::isnan(point.duration) && !std::isnan(point.error) &&
-            std::none_of(points.begin(), points.end(), [&](const Cost &other) { return beats(other, point); }));
+            std::none_of(points.begin(), points.end(), [&](const Cost &rival) { return beats(rival, point); }));
     }
     return front;
 }

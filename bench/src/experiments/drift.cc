@@ -1,3 +1,4 @@
+// `downbeat-bench drift`: measures the offsets between the local clocks of pairs of ranks at a constant interval.
 #include "experiments/subcommand.h"
 
 #include "experiments/drift_results.h"
@@ -15,23 +16,25 @@
 namespace bench {
 namespace {
 
-constexpr long fewest_measurements = 4; // two on either side of the middle
-constexpr long most_measurements = 10'000'000;
+constexpr long min_measurements = 4; // a line needs two points in each half
+constexpr long max_measurements = 10'000'000;
 
-/// Collective. One measurement of every pair.
+/// Collective. Measures every pair once, and appends the results to `series` on rank 0. Other ranks append values
+/// without meaning.
 void measure(const Communicator &comm, const DriftOptions &options, std::vector<DriftSeries> &series) {
-    std::vector<std::vector<double>> found(series.size(), std::vector<double>(4));
+    // Time, offset, bound and round trip of each pair.
+    std::vector<std::vector<double>> measured(series.size(), std::vector<double>(4));
     take_turns(comm, options.pairs, [&](std::size_t i, const Pair &pair) {
         const Downbeat_offset offset = measure_tightest_offset(
             comm.handle(), pair, DOWNBEAT_LOCAL, options.estimator.c_str(), static_cast<int>(options.rounds));
-        found[i] = {offset.at, offset.offset, offset.bound, offset.rtt};
+        measured[i] = {offset.at, offset.offset, offset.bound, offset.rtt};
     });
     for (std::size_t i = 0; i < series.size(); ++i) {
-        send_to_root(comm, options.pairs[i].asker, found[i]);
-        series[i].at.push_back(found[i][0]);
-        series[i].offset.push_back(found[i][1]);
-        series[i].bound.push_back(found[i][2]);
-        series[i].rtt.push_back(found[i][3]);
+        send_to_root(comm, options.pairs[i].asker, measured[i]);
+        series[i].at.push_back(measured[i][0]);
+        series[i].offset.push_back(measured[i][1]);
+        series[i].bound.push_back(measured[i][2]);
+        series[i].rtt.push_back(measured[i][3]);
     }
 }
 
@@ -65,8 +68,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Drift
     const double begin = steady_time();
     for (std::size_t i = 0; i < count; ++i) {
         if (comm.is_root()) {
-            const double left = begin + static_cast<double>(i) * options.interval - steady_time();
-            sleep_for(left); // at once where it is negative
+            sleep_for(begin + static_cast<double>(i) * options.interval - steady_time());
         }
         barrier_quietly(comm);
         started.push_back(steady_time() - begin);
@@ -100,9 +102,9 @@ ParsedWork parse(int argc, char **argv, int ranks) {
         return *text;
     }
     options.pairs = parse_pairs(pairs, ranks);
-    if (options.count() < fewest_measurements || options.count() > most_measurements) {
+    if (options.count() < min_measurements || options.count() > max_measurements) {
         throw Error::usage(fmt::format("{} s in steps of {} s make {} measurements; use {} to {}", options.duration,
-                                       options.interval, options.count(), fewest_measurements, most_measurements));
+                                       options.interval, options.count(), min_measurements, max_measurements));
     }
     check_component("--estimator", "offset", options.estimator);
     common.check();

@@ -1,3 +1,4 @@
+// Fits lines to offsets, and describes the drift as a dataset (drift_results.h).
 #include "experiments/drift_results.h"
 
 #include "text/words.h"
@@ -13,6 +14,7 @@
 namespace bench {
 namespace {
 
+/// The largest absolute value; 0 without values.
 double largest(const std::vector<double> &values) {
     double largest = 0.0;
     for (const double value : values) {
@@ -21,20 +23,20 @@ double largest(const std::vector<double> &values) {
     return largest;
 }
 
-/// Inverse variances, up to a factor, of offsets whose errors are bounded: an error is as large as its bound allows.
-/// None counts more than 10^8 times as much as another, so that there is a line if all but one are vague.
+/// Weights of offsets for the line: the inverse squares of their bounds, up to a factor, since errors are proportional
+/// to the bounds. Ratios of bounds are limited, so that a single offset with a tiny bound does not determine the line.
 std::vector<double> weights_of(const std::vector<double> &bounds) {
-    constexpr double most = 1e4; // of bounds
-    const double vaguest = largest(bounds);
+    constexpr double max_ratio = 1e4; // of two bounds
+    const double widest = largest(bounds);
     return mapped(bounds, [&](double bound) {
-        return vaguest > 0.0 ? std::pow(std::max(bound, vaguest / most) / vaguest, -2) : 1.0;
+        return widest > 0.0 ? std::pow(std::max(bound, widest / max_ratio) / widest, -2) : 1.0;
     });
 }
 
 } // namespace
 
 long DriftOptions::count() const {
-    // A remainder that is only rounding must not drop the last measurement.
+    // 1e-9: a rounding error of the quotient must not drop the last measurement.
     return std::lround(std::floor(duration / interval + 1e-9)) + 1;
 }
 
@@ -78,7 +80,8 @@ using Fields = std::vector<FieldOf<P>>;
 constexpr auto us = ColumnKind::microseconds;
 constexpr auto ppm = ColumnKind::ppm;
 
-auto half_beside(double P::*member, double P::*error, double side) {
+/// An end of a confidence interval: `member` plus (`side` 1) or minus (`side` -1) `error`.
+auto interval_end(double P::*member, double P::*error, double side) {
     return [=](const P &pair) { return pair.*member + side * pair.*error; };
 }
 
@@ -94,21 +97,22 @@ const FieldOf<P> name_field = {"pair", "", "the two ranks, asker first",
                                [](const P &pair) { return describe_pair(pair.series.pair); },
                                Column{"", "pair", ColumnKind::name}};
 
-const Fields &whole_fields() {
+/// Fields with a value per pair.
+const Fields &pair_fields() {
     static const Fields declared = {
         {"asker", "", "rank that asked; times are on its clock", [](const P &pair) { return pair.series.pair.asker; }},
         {"answerer", "", "rank that answered", [](const P &pair) { return pair.series.pair.answerer; }},
         {"duration", "s", "time from the first measurement to the last", &P::duration},
         {"skew", "1", "slope of the least-squares line through the offsets", &P::skew, Column{"skew", "line", ppm}},
         {"skew_low", "1", "skew, lower end of its 95 % confidence interval",
-         half_beside(&P::skew, &P::skew_error, -1.0), Column{"skew", "low", ppm}},
-        {"skew_high", "1", "upper end of the same", half_beside(&P::skew, &P::skew_error, 1.0),
+         interval_end(&P::skew, &P::skew_error, -1.0), Column{"skew", "low", ppm}},
+        {"skew_high", "1", "upper end of the same", interval_end(&P::skew, &P::skew_error, 1.0),
          Column{"skew", "high", ppm}},
         {"intercept", "s", "offset of the line at time 0 of the asker's local clock", &P::intercept,
          Column{"intercept", "line", us}},
         {"intercept_low", "s", "intercept, lower end of its 95 % confidence interval",
-         half_beside(&P::intercept, &P::intercept_error, -1.0), Column{"intercept", "low", us}},
-        {"intercept_high", "s", "upper end of the same", half_beside(&P::intercept, &P::intercept_error, 1.0),
+         interval_end(&P::intercept, &P::intercept_error, -1.0), Column{"intercept", "low", us}},
+        {"intercept_high", "s", "upper end of the same", interval_end(&P::intercept, &P::intercept_error, 1.0),
          Column{"intercept", "high", us}},
         {"r_squared", "1", "share of the variance of offset explained by the line", &P::explained_share,
          Column{"", "R^2", ColumnKind::precise}},
@@ -131,7 +135,7 @@ const Fields &whole_fields() {
     return declared;
 }
 
-/// Series, each with its element of every round of measurements.
+/// Fields with a value per pair and measurement.
 const Fields &fields_over_time() {
     static const Fields declared = {
         {"at", "s", "time at which the offset holds, on the asker's local clock", series(&DriftSeries::at)},
@@ -159,7 +163,7 @@ Dataset drift_dataset(const Context &context, const DriftOptions &options, const
     data.dimensions = {{"pair", pairs.size()}, {"time", started.size()}};
     data.add<P>({name_field}, {"pair"}, pairs);
     data.add({"time", "s", "start of this round of measurements, from the start of the first"}, {"time"}, started);
-    data.add(whole_fields(), {"pair"}, pairs);
+    data.add(pair_fields(), {"pair"}, pairs);
     data.add(fields_over_time(), {"pair"}, pairs, {"time"});
     add_ranks(data, context);
     return data;

@@ -1,3 +1,5 @@
+// `downbeat-bench list`: lists all components of the benchmark and of libdownbeat, as a text or as JSON. Python's lists
+// of names are generated from the JSON (tools/bench-lists).
 #include "experiments/subcommand.h"
 #include "operations/algorithm.h"
 #include "rules/arrival_pattern.h"
@@ -17,11 +19,12 @@
 #include <algorithm>
 #include <array>
 #include <downbeat/clock.h>
+#include <string_view>
 
 namespace bench {
 namespace {
 
-/// Entries without parameters.
+/// Lists a registry whose entries have no parameters.
 template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
     return mapped(registry, [](const auto &entry) { return ListedComponent{{entry.name, entry.description}}; });
 }
@@ -30,7 +33,7 @@ template <typename Registry> std::vector<ListedComponent> own_components(const R
     return mapped(registry, [](const ComponentInfo &entry) { return ListedComponent{entry}; });
 }
 
-/// Entries that are fields.
+/// Lists fields.
 template <typename Fields> std::vector<ListedComponent> own_fields(const Fields &fields) {
     return mapped(fields, [](const Field &field) { return ListedComponent{{field.name, field.meaning}, {}, field}; });
 }
@@ -57,35 +60,43 @@ std::vector<ListedComponent> operation_components() {
     return components;
 }
 
+/// The valid values of a parameter of libdownbeat. A published configuration has a single value.
+ComponentValues library_values(std::string_view kind, const Downbeat_parameter &parameter) {
+    if (kind == "published") {
+        return ComponentValues::choice({parameter.value});
+    }
+    if (parameter.kind != nullptr) {
+        return ComponentValues::component(parameter.kind);
+    }
+    return parameter.whole != 0 ? ComponentValues::whole(parameter.low, parameter.high)
+                                : ComponentValues::real(parameter.low, parameter.high);
+}
+
+/// Components of libdownbeat.
 std::vector<ListedComponent> library_components(const char *kind) {
     std::vector<ListedComponent> components;
     for (const Downbeat_component *const *component = Downbeat_components(kind); *component != nullptr; ++component) {
         ListedComponent listed{{(*component)->name, (*component)->summary, (*component)->source, {}}};
         for (const Downbeat_parameter *p = (*component)->parameters; p->name != nullptr; ++p) {
-            listed.parameters.push_back({p->name, p->value, p->meaning,
-                                         std::string(kind) == "published" // what a paper had
-                                             ? ComponentValues::choice({p->value})
-                                             : p->kind != nullptr ? ComponentValues::component(p->kind)
-                                               : p->whole != 0    ? ComponentValues::whole(p->low, p->high)
-                                                                  : ComponentValues::real(p->low, p->high)});
+            listed.parameters.push_back({p->name, p->value, p->meaning, library_values(kind, *p)});
         }
         components.push_back(listed);
     }
     return components;
 }
 
-/// The algorithms that this MPI library lets its user choose, by collective.
+/// The collectives of this MPI library whose algorithms can be chosen, with the names of the algorithms.
 std::vector<ListedComponent> library_algorithms() {
     std::vector<ListedComponent> components;
     if (const auto family = find_algorithm_family()) {
         for (const SelectableCollective &collective : family->collectives()) {
-            components.push_back({{collective.name, join(algorithm_names(collective)), collective.variable, {}}});
+            components.push_back({{collective.name, join(names_of(collective.algorithms)), collective.variable, {}}});
         }
     }
     return components;
 }
 
-/// A kind of names, in the order in which they are listed.
+/// A kind of components.
 struct Kind {
     std::string name;
     std::string description;

@@ -1,3 +1,4 @@
+// Writes lists of components (list_report.h).
 #include "experiments/list_report.h"
 
 #include "output/json.h"
@@ -9,9 +10,9 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t indent = 29;
+constexpr std::size_t indent = 29; // column of the descriptions
 
-/// A name, and the text about it from column 29 on.
+/// A name after `level` spaces, and its description, wrapped.
 std::string entry(std::size_t level, const std::string &name, const std::string &text) {
     const std::string start = std::string(level, ' ') + name;
     return fmt::format("{:<28}{}{}\n", start, start.size() < indent ? " " : "\n" + std::string(indent, ' '),
@@ -37,7 +38,8 @@ std::string about(const ComponentParameter &parameter) {
     return fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, values.describe());
 }
 
-/// With its parameters below it; those that an earlier one has, too, by name.
+/// A component and its parameters. Parameters with descriptions that have already been printed (`described`) are only
+/// named.
 std::string list_component(const ListedComponent &component, std::set<std::string> &described) {
     const std::string unit = component.field ? component.field->unit : "";
     std::string text = entry(2, component.name + (unit.empty() ? "" : fmt::format(" [{}]", unit)), about(component));

@@ -1,3 +1,4 @@
+// The output of `downbeat-bench list`: components as a text or as JSON lines.
 #pragma once
 
 #include "text/component.h"
@@ -11,20 +12,20 @@ namespace bench {
 
 /// The MPI calls of an operation.
 struct ListedCall {
-    std::string collective; // the one that it is a form of, or ""
-    std::string form;       // "nonblocking"
-    std::string call;       // "MPI_Ibcast, MPI_Wait"
-    std::string size_meaning;
-    std::string unavailable; // why this MPI library does not have it; "" if it does
-    std::string flow = "";   // of a collective: whose contributions a rank's result has (operations/collective.h)
+    std::string collective;   // collective that it is a form of; "" if it is not a form
+    std::string form;         // "blocking", "nonblocking", "persistent" or ""
+    std::string call;         // called functions: "MPI_Ibcast, MPI_Wait"
+    std::string size_meaning; // the object that has the size; "" without a size
+    std::string unavailable;  // the reason why this MPI library does not have it; "" if it is available
+    std::string flow = "";    // Flow of the collective (operations/collective.h); "" if it is not a collective
     bool reduces = false;
     bool irregular = false;
 };
 
 /// A component with a name on the command line or in the settings.
 struct ListedComponent : ComponentInfo {
-    std::optional<ListedCall> call = {}; // of an operation
-    std::optional<Field> field = {};     // of a field or a metric
+    std::optional<ListedCall> call = {}; // only for operations
+    std::optional<Field> field = {};     // only for fields and metrics
 };
 
 /// Components of one kind.
@@ -34,10 +35,10 @@ struct ListedKind {
     std::vector<ListedComponent> components;
 };
 
-/// The components by kind, each with its parameters.
+/// A text with all components and their parameters.
 std::string list_table(const std::vector<ListedKind> &kinds);
 
-/// JSON lines, one component each.
+/// JSON lines with a component each.
 std::string list_json(const std::vector<ListedKind> &kinds);
 
 } // namespace bench

@@ -1,3 +1,5 @@
+// Properties of the machine for the context of results: processors of a rank, cores, load, governor, CPU model, virtual
+// machine, and the activity of other processes. In a simulation, bench/smpi/experiments/machine.cc replaces this file.
 #include "experiments/subcommand.h"
 
 #include "mpi/library.h"
@@ -22,7 +24,7 @@
 namespace bench {
 namespace {
 
-/// The processors that the process may run on. The kernel's set may be larger than cpu_set_t.
+/// The processors that the process may run on. Tries larger sets than cpu_set_t if the kernel has more processors.
 std::set<int> read_affinity() {
     for (int capacity = CPU_SETSIZE;; capacity *= 2) {
         const std::size_t size = CPU_ALLOC_SIZE(capacity);
@@ -43,6 +45,7 @@ std::set<int> read_affinity() {
     }
 }
 
+/// Writes processors as a list: "0-3,8".
 std::string to_list(const std::set<int> &processors) {
     std::string text;
     for (auto next = processors.begin(); next != processors.end();) {
@@ -56,6 +59,7 @@ std::string to_list(const std::set<int> &processors) {
     return text;
 }
 
+/// Parses a list of processors: "0-3,8".
 std::set<int> parse_list(const std::string &text) {
     std::set<int> processors;
     std::istringstream ranges(text);
@@ -70,7 +74,8 @@ std::set<int> parse_list(const std::string &text) {
     return processors;
 }
 
-/// The kernel lists with each processor the hardware threads of its core. Where it does not, each is its own core.
+/// The number of cores of the processors, which are hardware threads. A processor whose core the kernel does not report
+/// counts as a core.
 int count_cores(const std::set<int> &processors) {
     std::set<std::string> cores;
     for (const int processor : processors) {
@@ -94,8 +99,9 @@ std::string read_cpu_model() {
     return "unknown";
 }
 
-/// All time but idle and iowait since the boot, from the first line of /proc/stat (proc(5)): user, nice, system, idle,
-/// iowait, irq, softirq, steal. Steal is what a hypervisor gave to others. Guest times are contained in user.
+/// Busy time of all processors of the host since its boot, s; NaN if unknown. From the first line of /proc/stat
+/// (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal, without idle and iowait. Steal is time that a
+/// hypervisor gave to other machines. Guest times are part of user.
 double read_busy_seconds() {
     std::ifstream file("/proc/stat");
     std::string label;
@@ -109,7 +115,8 @@ double read_busy_seconds() {
     return file ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : std::numeric_limits<double>::quiet_NaN();
 }
 
-double read_own_seconds() {
+/// Processor time of this process, s.
+double read_process_seconds() {
     timespec time{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
@@ -143,7 +150,7 @@ std::string read_governor() {
 
 std::string read_virtual_machine() {
 #if defined(__x86_64__) || defined(__i386__)
-    // CPUID leaf 1, ECX bit 31, as the kernel lists it.
+    // The kernel's name of bit 31 of ECX of CPUID leaf 1.
     std::ifstream file("/proc/cpuinfo");
     for (std::string word; file >> word;) {
         if (word == "hypervisor") {
@@ -160,29 +167,30 @@ ActivityWatch::ActivityWatch() : start_(read()) {}
 
 ActivityWatch::Reading ActivityWatch::read() {
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now().time_since_epoch();
-    return {wall.count(), read_own_seconds(), read_busy_seconds()};
+    return {wall.count(), read_process_seconds(), read_busy_seconds()};
 }
 
 std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) const {
     const Reading now = read();
     const std::vector<std::string> hosts = comm.gather(host_name());
-    const auto readings = comm.gather(std::array{now.wall - start_.wall, now.own - start_.own, now.host - start_.host,
-                                                 static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN))});
+    const auto readings =
+        comm.gather(std::array{now.wall - start_.wall, now.process - start_.process, now.host - start_.host,
+                               static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN))});
 
-    // Busy time of each host, as its first rank read it, without that of its ranks.
-    std::map<std::string, double> others;
+    // Busy time of each host, read by its first rank, minus the time of its ranks.
+    std::map<std::string, double> busy_by_others;
     std::map<std::string, double> period;
     std::map<std::string, double> processors;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-        const auto &[wall, own, busy, online] = readings[rank];
+        const auto &[wall, process, busy, online] = readings[rank];
         if (period.emplace(hosts[rank], wall).second) {
-            others[hosts[rank]] = busy;
+            busy_by_others[hosts[rank]] = busy;
             processors[hosts[rank]] = online;
         }
-        others[hosts[rank]] -= own;
+        busy_by_others[hosts[rank]] -= process;
     }
     std::vector<OthersActivity> activities;
-    for (const auto &[host, seconds] : others) {
+    for (const auto &[host, seconds] : busy_by_others) {
         if (const auto busy = busy_processors(seconds, period[host], processors[host])) {
             activities.push_back({host, *busy});
         }

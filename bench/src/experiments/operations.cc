@@ -1,3 +1,4 @@
+// downbeat-bench without a subcommand: measures operations after synchronizers.
 #include "experiments/subcommand.h"
 
 #include "mpi/communicator.h"
@@ -38,7 +39,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
             context.user_operations.push_back(printable(fmt::format("{}: {}", component.text(), info.file)));
         }
     }
-    std::optional<LaunchWriter> writer; // at rank 0
+    std::optional<LaunchWriter> writer; // empty except on rank 0
     comm.on_root([&] {
         writer.emplace(open_sinks(options.outputs, options.format), context, launch.cells());
         return 0;
@@ -47,10 +48,10 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     const ActivityWatch watch;
     const std::vector<CellResult> results = launch.run(writer ? LaunchListeners{&*writer} : LaunchListeners{});
     const ClockAgreement agreement = judge_clocks(measure_agreement(comm, clock));
-    const std::vector<OthersActivity> others = watch.finish(comm);
+    const std::vector<OthersActivity> activity = watch.finish(comm);
 
     return static_cast<ExitStatus>(comm.on_root([&] {
-        RunEnd end{agreement, find_warnings(context, results, others, agreement), ""};
+        RunEnd end{agreement, find_warnings(context, results, activity, agreement), ""};
         const Format &format = find_by_name(all_formats(), options.format);
         if (format.text != nullptr) {
             end.text = format.text(context, results, end);

@@ -1,3 +1,4 @@
+// `downbeat-bench rtt`: records round trips between the ranks of pairs.
 #include "experiments/subcommand.h"
 
 #include "experiments/rtt_results.h"
@@ -17,16 +18,15 @@
 namespace bench {
 namespace {
 
-// Exchanges in memory at a time.
-constexpr long largest_chunk = 10'000;
+constexpr long max_chunk = 10'000; // exchanges of a call of Downbeat_record, which limits its memory
 
 constexpr double nanosecond = 1e-9; // in seconds
 
-/// Called by both ranks of the pair; recorded at the asker.
+/// Called by both ranks of the pair. Returns the round trips on the asker, and none on the answerer.
 RoundTrips record(const Communicator &comm, const Pair &pair, const RttOptions &options) {
-    const bool paced = options.interval > 0.0;
+    const bool paced = options.interval > 0.0; // a call of Downbeat_record per exchange
     const std::chrono::duration<double> interval(options.interval);
-    std::vector<Downbeat_exchange> chunk(static_cast<std::size_t>(paced ? 1 : std::min(options.count, largest_chunk)));
+    std::vector<Downbeat_exchange> chunk(static_cast<std::size_t>(paced ? 1 : std::min(options.count, max_chunk)));
     RoundTrips trips{};
     std::int64_t first = 0;
     const auto begin = std::chrono::steady_clock::now();
@@ -50,8 +50,8 @@ RoundTrips record(const Communicator &comm, const Pair &pair, const RttOptions &
     return trips;
 }
 
-/// Collective. By how much the answerer's local clock really is ahead of the asker's, at rank 0; NaN if the library
-/// does not know.
+/// Collective. Returns the true lead of the answerer's local clock over the asker's on rank 0, s; NaN without the
+/// validation clock.
 double true_offset(const Communicator &comm, const Pair &pair) {
     double offset = 0.0;
     if (Downbeat_true_offset(comm.handle(), DOWNBEAT_LOCAL, &offset) != MPI_SUCCESS) {

@@ -1,3 +1,4 @@
+// Studies the stop rule, and describes round trips as a dataset (rtt_results.h).
 #include "experiments/rtt_results.h"
 
 #include "text/words.h"
@@ -14,22 +15,24 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t bins = 200; // Hoefler 2008, figure 4
-constexpr double drawn_quantile = 0.99;
-constexpr double least_bin = 1e-9; // seconds; timestamps are nanoseconds
+constexpr std::size_t bins = 200;           // Hoefler 2008, figure 4
+constexpr double histogram_quantile = 0.99; // the bins end at this quantile
+constexpr double min_bin_width = 1e-9;      // s; timestamps are in ns
 
+/// A run of the stop rule.
 struct Run {
-    double minimum;
-    long draws;
+    double minimum; // shortest round trip, s
+    long draws;     // number of round trips
 };
 
+/// Draws round trips with replacement until the rule stops.
 Run draw_until_stop(std::span<const double> rtts, long n, std::mt19937_64 &random) {
     const auto draw = [&] { return rtts[random() % rtts.size()]; };
     Run run{draw(), 1};
-    for (long without = 0; without < n;) {
+    for (long not_shorter = 0; not_shorter < n;) { // consecutive round trips
         const double rtt = draw();
         ++run.draws;
-        without = rtt < run.minimum ? 0 : without + 1;
+        not_shorter = rtt < run.minimum ? 0 : not_shorter + 1;
         run.minimum = std::min(run.minimum, rtt);
     }
     return run;
@@ -66,7 +69,7 @@ RttPair study_rtts(const Pair &pair, RoundTrips trips, long resamples, std::uint
     std::ranges::sort(sorted);
     const Summary summary = summarize(trips.rtt, equal_parts(trips.rtt.size()));
     const double p999 = quantile_of_sorted(sorted, 0.999);
-    const Histogram histogram = make_histogram(sorted, bins, drawn_quantile, least_bin);
+    const Histogram histogram = make_histogram(sorted, bins, histogram_quantile, min_bin_width);
     std::vector<StopRule> stop_rule = study_stop_rule(trips.rtt, stop_rule_ns(), resamples, seed);
     return {pair, std::move(trips), summary, p999, histogram, std::move(stop_rule)};
 }
@@ -97,7 +100,7 @@ Column in_table(const std::string &heading) {
             "from sending the request to receiving the answer, on the asker's clock"};
 }
 
-/// Of a statistic of the round trips.
+/// The field of a statistic of the round trips.
 FieldOf<P> statistic_field(const Statistic &statistic) {
     const std::vector<std::string> shown = {"min", "median", "mean", "p95", "p99", "max"};
     return {"rtt_" + statistic.name, statistic.has_unit ? "s" : "", statistic.name + " of the round trip times",

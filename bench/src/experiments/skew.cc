@@ -1,3 +1,5 @@
+// `downbeat-bench skew`: measures when each rank leaves a synchronizer. It runs a launch (run/launch.h) with operation
+// `nothing`, so a rank enters the operation when it leaves the synchronizer.
 #include "experiments/subcommand.h"
 
 #include "experiments/skew_results.h"
@@ -18,7 +20,7 @@
 namespace bench {
 namespace {
 
-/// Keeps the attempts of each cell, warm-up apart, at rank 0.
+/// Stores all samples of each cell except warm-up. Rank 0 only.
 class SkewRecorder : public LaunchListener {
 public:
     explicit SkewRecorder(std::vector<SkewRecording> &recordings) : recordings_(recordings) {}
@@ -34,6 +36,7 @@ public:
             recording.verdict.push_back(report.verdicts[i]);
             recording.deadline.push_back(sample.deadline);
             recording.entry.insert(recording.entry.end(), sample.sync_entry.begin(), sample.sync_entry.end());
+            // A rank enters the operation when it leaves the synchronizer.
             recording.exit.insert(recording.exit.end(), sample.entry.begin(), sample.entry.end());
             if (!report.batch.true_entry.empty()) {
                 const auto first =
@@ -48,7 +51,7 @@ private:
     std::vector<SkewRecording> &recordings_; // [cell]
 };
 
-/// Exit skew does not depend on the operation after the synchronizer, so `nothing` follows.
+/// The options of the launch: operation `nothing` after each synchronizer.
 Options launch_options(const std::vector<Component> &synchronizers, const SkewOptions &skew,
                        const CommonOptions &common) {
     Options options;
@@ -75,7 +78,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
     Launch launch(comm, clock, options, session.seed());
     launch.prepare();
     std::vector<SkewRecording> recordings(synchronizers.size());
-    SkewRecorder recorder(recordings); // hears nothing at other ranks than 0
+    SkewRecorder recorder(recordings); // the launch calls it on rank 0 only
     const std::vector<CellResult> results = launch.run({&recorder});
     const ClockAgreement agreement = judge_clocks(measure_agreement(comm, clock));
     session.finish([&]() -> Findings {
@@ -89,6 +92,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
     return static_cast<ExitStatus>(comm.on_root([&] { return static_cast<long>(judge_run(results)); }));
 }
 
+/// All synchronizers except "none".
 std::vector<Component> all_but_none() {
     std::vector<std::string> names = names_of(all_synchronizers());
     std::erase(names, "none");

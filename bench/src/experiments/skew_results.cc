@@ -1,3 +1,4 @@
+// Computes exit skews, and describes them as a dataset (skew_results.h).
 #include "experiments/skew_results.h"
 
 #include "text/words.h"
@@ -14,17 +15,18 @@ namespace bench {
 namespace {
 
 constexpr std::size_t bins = 100;
-constexpr double drawn = 0.99;       // quantile up to which the bins reach
-constexpr double least_width = 1e-9; // of a bin, seconds: finer than any clock ticks
+constexpr double histogram_quantile = 0.99; // the bins end at this quantile
+constexpr double min_bin_width = 1e-9;      // s; smaller than the step of any clock
 
-// An error of the clock adds to a skew in full.
-constexpr double small_share = 0.1;
+// Error bound of the clock from which there is a warning, relative to the median skew. The error adds to a skew in
+// full.
+constexpr double max_error_share = 0.1;
 
 } // namespace
 
 Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ranks) {
     std::vector<double> skews;
-    std::map<std::size_t, long> valid; // by block, in order
+    std::map<std::size_t, long> valid; // number of valid attempts by block
     std::vector<std::vector<double>> after_first(ranks);
     for (std::size_t i = 0; i < recording.verdict.size(); ++i) {
         if (recording.verdict[i] != Verdict::valid) {
@@ -46,7 +48,7 @@ Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ran
         std::move(recording), cell, summarize(skews, blocks), {0.0, 0.0, std::vector<std::size_t>(bins, 0), 0}, {}};
     if (!skews.empty()) {
         std::ranges::sort(skews);
-        result.histogram = make_histogram(skews, bins, drawn, least_width);
+        result.histogram = make_histogram(skews, bins, histogram_quantile, min_bin_width);
     }
     for (const std::vector<double> &values : after_first) {
         result.exits.push_back(mean_interval(values, blocks, 0.95));
@@ -58,7 +60,7 @@ std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, cons
     std::vector<std::string> warnings;
     std::vector<std::string> uncertain;
     for (const Skew &skew : skews) {
-        if (skew.cell.error_bound > small_share * skew.skew.median) { // false if there is no median
+        if (skew.cell.error_bound > max_error_share * skew.skew.median) { // false if there is no median
             uncertain.push_back(fmt::format("{} ({:.3f} us)", skew.cell.cell.synchronizer, skew.skew.median * 1e6));
         }
     }
@@ -119,7 +121,8 @@ Fields skew_statistics() {
     return fields;
 }
 
-const Fields &whole_fields() {
+/// Fields with a value per synchronizer.
+const Fields &synchronizer_fields() {
     static const Fields declared = [] {
         Fields fields = skew_statistics();
         const Fields of_cells = {
@@ -180,7 +183,7 @@ Dataset skew_dataset(const Context &context, const SkewOptions &options, const s
     data.add<Skew>({name_field}, {"synchronizer"}, skews);
     data.add({"attempt", "", "attempts in the order they were made", FieldType::count}, {"attempt"},
              count_up(attempts));
-    data.add(whole_fields(), {"synchronizer"}, skews);
+    data.add(synchronizer_fields(), {"synchronizer"}, skews);
     data.add(of_attempts, {"synchronizer"}, skews, {"attempt"});
     data.add(of_exits, {"synchronizer"}, skews, {"attempt", "rank"});
     data.add(of_ranks, {"synchronizer"}, skews, {"rank"});

@@ -1,3 +1,5 @@
+// Results of `downbeat-bench skew`: when each rank left a synchronizer. The exit skew is the time from the first rank's
+// exit to the last rank's.
 #pragma once
 
 #include "output/context.h"
@@ -11,34 +13,35 @@
 
 namespace bench {
 
-/// The recording after one synchronizer, attempt by attempt, in order. Seconds on the global clock.
+/// The samples of a synchronizer ("attempts"), in order. Times are s on the global clock.
 struct SkewRecording {
-    std::vector<std::size_t> block; // position in the order of the launch
-    std::vector<Verdict> verdict;
-    std::vector<double> deadline;  // NaN if the synchronizer has none
-    std::vector<double> entry;     // into the synchronizer, [attempt][rank]
-    std::vector<double> exit;      // from the synchronizer, [attempt][rank]
-    std::vector<double> true_exit; // the same in true time; nothing where that is not known
+    std::vector<std::size_t> block; // [attempt] index of its block in the launch
+    std::vector<Verdict> verdict;   // [attempt]
+    std::vector<double> deadline;   // [attempt] NaN if the synchronizer has none
+    std::vector<double> entry;      // [attempt][rank] entry into the synchronizer
+    std::vector<double> exit;       // [attempt][rank] exit from the synchronizer
+    std::vector<double> true_exit;  // [attempt][rank] exit in true time; empty if unknown (not in a simulation)
 };
 
-/// How processes leave one synchronizer. Over the valid attempts; NaN if there are none.
+/// The exits from a synchronizer. Statistics use valid attempts only; they are NaN without any.
 struct Skew {
     SkewRecording recording;
     CellResult cell;
-    Summary skew;                    // from the first exit to the last, seconds
-    Histogram histogram;             // of the same; nothing in it where no attempt is valid
-    std::vector<MeanInterval> exits; // of each rank after the first that left, seconds, with confidence 95 %
+    Summary skew;                    // exit skew, s
+    Histogram histogram;             // of the exit skew, s; without counts if no attempt is valid
+    std::vector<MeanInterval> exits; // [rank] mean time after the first exit, s, with 95 % confidence interval
 };
 
+/// Computes the statistics of a recording.
 Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ranks);
 
 struct SkewOptions {
-    long repetitions = 1000;
-    long max_attempts = 20; // per repetition
-    long warmup = 10;       // calls before each block
+    long repetitions = 1000; // valid samples
+    long max_attempts = 20;  // per repetition
+    long warmup = 10;        // calls before each block
 };
 
-/// Warnings about the clocks: they no longer agree, or their error bound is not small compared with a skew.
+/// Warnings about the clocks: they do not agree at the end, or their error bound is not small compared with a skew.
 std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, const ClockAgreement &agreement);
 
 Dataset skew_dataset(const Context &context, const SkewOptions &options, const std::vector<Skew> &skews);

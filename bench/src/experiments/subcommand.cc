@@ -1,3 +1,4 @@
+// Parses command lines, and does what all subcommands share (subcommand.h).
 #include "experiments/subcommand.h"
 
 #include "build_info.h"
@@ -28,6 +29,7 @@ const std::vector<SubcommandInfo> &all_subcommands() {
 }
 
 ParsedWork parse_command_line(int argc, char **argv, int ranks) {
+    // --check: parses the other arguments, and prints a help text or an error, or nothing if they are valid.
     std::vector<char *> words(argv, argv + argc);
     const auto is_check = [](const char *word) { return std::string_view(word) == "--check"; };
     if (std::erase_if(words, is_check) > 0) {
@@ -45,12 +47,13 @@ ParsedWork parse_command_line(int argc, char **argv, int ranks) {
 
 namespace {
 
-// Ranks per host are counted by host names; the first rank of each host provides the rest.
-void gather_places(const Communicator &comm, Context &context) {
-    const Binding mine = read_binding();
-    const auto texts =
-        comm.gather(std::array{host_name(), mine.cpuset, read_governor(), mine.cpu_model, read_virtual_machine()});
-    const auto values = comm.gather(std::array{static_cast<double>(mine.cores), read_load()});
+/// Collective. Sets the ranks and hosts of the context on rank 0. The first rank of a host provides the load, governor,
+/// CPU model and virtual machine.
+void gather_hosts(const Communicator &comm, Context &context) {
+    const Binding binding = read_binding();
+    const auto texts = comm.gather(
+        std::array{host_name(), binding.cpuset, read_governor(), binding.cpu_model, read_virtual_machine()});
+    const auto values = comm.gather(std::array{static_cast<double>(binding.cores), read_load()});
 
     std::map<std::string, std::vector<std::string>> cpusets_of_host;
     for (std::size_t rank = 0; rank < texts.size(); ++rank) {
@@ -72,7 +75,7 @@ void gather_places(const Communicator &comm, Context &context) {
 
 Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
                        std::uint64_t seed, const std::string &command_line) {
-    if (comm.size() == 1) { // now, because the launcher of another MPI library starts many of these
+    if (comm.size() == 1) { // the launcher of another MPI library starts N runs with one rank each
         print_error("warning: there is only one rank, so no message is sent; start the program with the launcher of "
                     "its MPI library, e.g. mpirun -n 2");
     }
@@ -85,15 +88,15 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.mpi_library = mpi_library();
     context.mpi_standard = mpi_standard();
     context.platform_model = platform_model();
-    gather_places(comm, context);
+    gather_hosts(comm, context);
     context.clock = clock.settings();
     const ClockError error = clock.largest(clock.error());
     context.error_bound = error.bound;
     context.expected_error = error.expected;
     context.clock_resolution = clock.resolution();
-    for (const Setting &one : find_settings()) {
-        context.environment.emplace_back(one.name,
-                                         one.value + (one.source.empty() ? "" : fmt::format(" ({})", one.source)));
+    for (const Setting &setting : find_settings()) {
+        const std::string source = setting.source.empty() ? "" : fmt::format(" ({})", setting.source);
+        context.environment.emplace_back(setting.name, setting.value + source);
     }
     context.seed = seed;
     context.outputs = options.outputs;
@@ -108,29 +111,29 @@ Session::Session(const Communicator &comm, const CommonOptions &options, const s
     });
     const GlobalClock clock(comm, std::nullopt);
     context_ = gather_context(comm, clock, options, seed_, command);
-    watch_ = ActivityWatch(); // from here on
+    watch_ = ActivityWatch(); // begins the period anew
 }
 
 ExitStatus Session::finish(const std::function<Findings()> &find) {
-    const std::vector<OthersActivity> others = watch_.finish(comm_);
+    const std::vector<OthersActivity> activity = watch_.finish(comm_);
     comm_.on_root([&] {
-        Findings found = find();
-        const std::vector<std::string> of_machine = find_machine_warnings(context_, others);
-        found.warnings.insert(found.warnings.begin(), of_machine.begin(), of_machine.end());
-        ContextValues run = found.data.attributes;
+        Findings findings = find();
+        const std::vector<std::string> machine_warnings = find_machine_warnings(context_, activity);
+        findings.warnings.insert(findings.warnings.begin(), machine_warnings.begin(), machine_warnings.end());
+        ContextValues run = findings.data.attributes; // for the line above the tables
         run.emplace_back("seed", seed_);
-        // The first is known, the second only of use to readers of files.
+        // The reader knows the experiment, and front_wait_s is only for programs.
         std::erase_if(run,
                       [](const auto &value) { return value.first == "experiment" || value.first == "front_wait_s"; });
         const ContextValues values = context_values(context_);
-        found.data.attributes.insert(found.data.attributes.begin(), values.begin(), values.end());
-        RunEnd end{std::nullopt, found.warnings, ""};
-        end.text = table_head(context_) + found.head + line_of_values("run", run, all_attributes()) +
-                   dataset_tables(found.data) + closing_lines(end, context_.outputs);
+        findings.data.attributes.insert(findings.data.attributes.begin(), values.begin(), values.end());
+        RunEnd end{std::nullopt, findings.warnings, ""};
+        end.text = table_head(context_) + findings.head + line_of_values("run", run, all_attributes()) +
+                   dataset_tables(findings.data) + closing_lines(end, context_.outputs);
         for (const auto &sink : sinks_) {
-            write_dataset(*sink, context_, found.data, end);
+            write_dataset(*sink, context_, findings.data, end);
         }
-        print_warnings(options_.format, found.warnings);
+        print_warnings(options_.format, findings.warnings);
         return 0;
     });
     return ExitStatus::success;

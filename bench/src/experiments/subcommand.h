@@ -1,3 +1,5 @@
+// Subcommands of downbeat-bench: their registry, and what they share: gathering the context, writing results (Session),
+// warnings, and properties of the machine.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -14,51 +16,52 @@
 
 namespace bench {
 
-/// Where the calling process may run.
+/// The processors that the calling process may run on.
 struct Binding {
-    std::string cpuset;    // processors by the operating system's numbers, e.g. "0-3,8"
-    int cores;             // with at least one of them
-    std::string cpu_model; // "unknown" if the kernel does not say
+    std::string cpuset;    // numbers of the operating system, e.g. "0-3,8"
+    int cores;             // number of cores that they belong to
+    std::string cpu_model; // "unknown" if the kernel does not report it
 };
 Binding read_binding();
 
 /// The number of processors in the union of sets such as Binding::cpuset.
 int count_processors(const std::vector<std::string> &cpusets);
 
-/// One-minute load average; NaN if the system does not say.
+/// The load average over one minute; NaN if the system does not report it.
 double read_load();
 
-/// The cpufreq governor of the processor that the caller runs on; "unknown" if the kernel does not say.
+/// The cpufreq governor of the processor that the caller runs on; "unknown" if the kernel does not report it.
 std::string read_governor();
 
-/// Whether the processor reports a hypervisor: "yes", "no", or "unknown" where processors do not report it.
+/// "yes" if the processor reports a hypervisor, "no" if it does not, "unknown" on processors that cannot report it.
 std::string read_virtual_machine();
 
-/// Records the activity of all hosts' processors during the measurement. The load average is not enough: it averages
-/// over a minute, so a machine that has just finished compiling looks busy.
+/// Measures the activity of other processes on all hosts during the measurement. The load average cannot replace it: it
+/// averages over a minute, so a machine that has just finished compiling seems busy.
 class ActivityWatch {
 public:
-    /// Starts.
+    /// Begins the period.
     ActivityWatch();
 
-    /// Collective. Per host, since the start, at rank 0; no entry for a host whose system does not say.
+    /// Collective. Ends the period. Returns the activity on each host on rank 0, and an empty vector on other ranks.
+    /// Hosts whose system does not report it are left out.
     std::vector<OthersActivity> finish(const Communicator &comm) const;
 
 private:
     struct Reading {
-        double wall; // seconds
-        double own;  // processor seconds of this process
-        double host; // processor seconds of the host that were not idle; NaN if the system does not say
+        double wall;    // steady time, s
+        double process; // processor time of this process, s
+        double host;    // busy processor time of the host, s; NaN if the system does not report it
     };
     static Reading read();
 
     Reading start_;
 };
 
-/// Collective. The work of a command line, checked. `command` is the command line, for the record.
+/// Collective. Runs a parsed and checked command line. `command` is its text, for files.
 using Work = std::function<ExitStatus(const Communicator &comm, const std::string &command)>;
 
-/// The work, or the text that --help or --version asks for.
+/// The work of a command line, or a text to print, e.g. for --help.
 using ParsedWork = std::variant<Work, std::string>;
 
 struct SubcommandInfo : SubcommandName {
@@ -78,51 +81,51 @@ SubcommandInfo algorithms();
 
 const std::vector<SubcommandInfo> &all_subcommands();
 
-/// Without a subcommand: measures operations after synchronizers. Throws Error::usage.
+/// Parses a command line without a subcommand, which measures operations. Throws Error::usage.
 ParsedWork parse_measurement(int argc, char **argv, int ranks);
 
-/// The subcommand that the first word names, else the measurement of the operations that the words name. With --check,
-/// which may be anywhere, an empty text. Throws Error::usage.
+/// Parses a command line, whose first word may name a subcommand. With option --check, which may be anywhere, returns
+/// an empty text instead of work. Throws Error::usage.
 ParsedWork parse_command_line(int argc, char **argv, int ranks);
 
 /// The results of a subcommand other than the measurement of operations.
 struct Findings {
-    Dataset data;                      // its fields with headings are the tables
-    std::string head;                  // lines above the tables, below those about the machine
-    std::vector<std::string> warnings; // of the subcommand itself
+    Dataset data;                      // fields with a heading are shown in tables
+    std::string head;                  // lines above the tables, after the lines about the machine
+    std::vector<std::string> warnings; // in addition to warnings about the machine
 };
 
-/// The work of subcommands before and after they measure: opens the files, prepares the clocks, gathers the context,
+/// Work of subcommands before and after the measurement: opens the files, prepares the clocks, gathers the context, and
 /// writes the results.
 class Session {
 public:
     /// Collective. Throws Error if a file cannot be written or the clocks cannot be prepared.
     Session(const Communicator &comm, const CommonOptions &options, const std::string &command);
 
-    /// Complete at rank 0 alone.
+    /// Complete on rank 0 only.
     const Context &context() const { return context_; }
     std::uint64_t seed() const { return seed_; }
 
-    /// Collective. `find` is called at rank 0 alone.
+    /// Collective. Writes the results that `find` returns; it is called on rank 0 only. Returns ExitStatus::success.
     ExitStatus finish(const std::function<Findings()> &find);
 
 private:
     const Communicator &comm_;
     const CommonOptions &options_;
     std::uint64_t seed_;
-    Sinks sinks_; // at rank 0
+    Sinks sinks_; // empty except on rank 0
     Context context_;
     ActivityWatch watch_;
 };
 
-/// The attributes of all files, those that subcommands add among them.
+/// The attributes of all files, including those of subcommands.
 std::vector<Attribute> all_attributes();
 
-/// Collective. The context of this launch; information on other ranks is complete at rank 0 only.
+/// Collective. Gathers the context of this run. It is complete on rank 0 only.
 Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
                        std::uint64_t seed, const std::string &command_line);
 
-/// Warnings on standard error, where the format of standard output shows none.
+/// Prints warnings on standard error, unless the format of standard output contains them.
 void print_warnings(const std::string &format, const std::vector<std::string> &warnings);
 
 } // namespace bench

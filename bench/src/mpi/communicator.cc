@@ -1,3 +1,4 @@
+// The benchmark's communicator, its error checks and small collectives (communicator.h).
 #include "mpi/communicator.h"
 
 #include "mpi/library.h"

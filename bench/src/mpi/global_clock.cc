@@ -1,3 +1,4 @@
+// Wraps the clock functions of libdownbeat (global_clock.h), and measures the step of the clock and the tolerance.
 #include "mpi/global_clock.h"
 
 #include "mpi/communicator.h"

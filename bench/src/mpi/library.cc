@@ -1,3 +1,4 @@
+// Reads the version of the MPI library and all settings that are not defaults (library.h).
 #include "mpi/library.h"
 
 #include "mpi/communicator.h"

@@ -1,3 +1,4 @@
+// Control variables through MPI_T (mpi_tool.h).
 #include "mpi/mpi_tool.h"
 
 #include "text/error.h"

@@ -32,7 +32,7 @@ public:
 
     /// Reads an integer or a boolean.
     int read() const;
-    /// Writes an integer, and throws Error::here if another value reads back.
+    /// Writes a variable of type int or enum. Throws Error::here if another value reads back.
     void write(int value) const;
 
 private:

@@ -1,3 +1,4 @@
+// Quiet collectives and measurements of clock offsets (offsets.h).
 #include "mpi/offsets.h"
 
 #include "mpi/communicator.h"

@@ -1,3 +1,4 @@
+// Time and waiting on a real machine (steady_time.h).
 #include "mpi/steady_time.h"
 
 #include "text/error.h"

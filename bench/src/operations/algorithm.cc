@@ -1,8 +1,8 @@
+// Finds the algorithms of the MPI library that runs (algorithm.h).
 #include "operations/algorithm.h"
 
 #include "mpi/mpi_tool.h"
 #include "text/error.h"
-#include "text/words.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,10 +26,6 @@ const SelectableCollective *find_collective(const AlgorithmFamily &family, const
     const auto &selectable = family.collectives();
     const auto match = std::ranges::find(selectable, name, &SelectableCollective::name);
     return match == selectable.end() ? nullptr : &*match;
-}
-
-std::vector<std::string> algorithm_names(const SelectableCollective &collective) {
-    return names_of(collective.algorithms);
 }
 
 void set_unless_set(const std::string &variable, const std::string &value) {

@@ -110,9 +110,6 @@ std::unique_ptr<AlgorithmFamily> find_algorithm_family();
 /// The collective `name`; null if its algorithm cannot be chosen.
 const SelectableCollective *find_collective(const AlgorithmFamily &family, const std::string &name);
 
-/// The names of the algorithms of a collective.
-std::vector<std::string> algorithm_names(const SelectableCollective &collective);
-
 /// Sets an environment variable unless the user has set it.
 void set_unless_set(const std::string &variable, const std::string &value);
 

@@ -1,3 +1,4 @@
+// Topologies of neighborhood collectives, persistent collectives, and division of buffers into blocks (collective.h).
 #include "operations/collective.h"
 
 #include "mpi/communicator.h"

@@ -90,7 +90,7 @@ struct Draw {
         return z ^ (z >> 31);
     }
 
-    /// 64 bits of which each is set on about one rank, so that the result of a logical or bitwise operation over many
+    /// 64 bits. Each bit is set on about one rank, so that the result of a logical or bitwise operation over many
     /// ranks still depends on each of them.
     std::uint64_t sparse_bits() const {
         std::uint64_t sparse = bits(1);

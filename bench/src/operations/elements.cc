@@ -1,3 +1,4 @@
+// The element types and their registry: writes, checks and poisons buffers (elements.h).
 #include "operations/elements.h"
 
 #include "mpi/communicator.h"

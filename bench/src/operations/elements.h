@@ -35,7 +35,7 @@ public:
     /// Writes the contents of a piece.
     virtual void write(void *buffer, const Piece &piece) const = 0;
     /// Compares the buffer with the contents of a piece. Returns the first difference, "element 3 is 5 instead of 6";
-    /// nullopt if there is none. Gaps within elements must still contain poison.
+    /// nullopt without a difference. Gaps within elements must still contain poison.
     virtual std::optional<std::string> compare(const void *buffer, const Piece &piece) const = 0;
     /// Fills the first `count` elements with poison, a value that no operation produces.
     virtual void poison(void *buffer, std::uint64_t count) const = 0;

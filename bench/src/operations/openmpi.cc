@@ -258,7 +258,7 @@ private:
     }
 
     /// The priority variable of a component that could serve the communicator instead, because its priority is at least
-    /// `level`; "" if there is none. `own`: priority variable of the chosen algorithm's component.
+    /// `level`; "" without such a component. `own`: priority variable of the chosen algorithm's component.
     static std::string rival_of(const ControlVariable &own, int level) {
         for (const std::string &name : control_variable_names()) {
             const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&

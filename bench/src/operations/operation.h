@@ -135,7 +135,7 @@ std::uint64_t largest_cache();
 void flush_from_caches(const void *data, std::uint64_t size);
 
 /// Collective. Tests a barrier: all ranks call `run`, and rank `late` calls it last. Returns a violation on rank
-/// `late`, "rank 2 left before this one entered"; nullopt if there is none, and on other ranks.
+/// `late`, "rank 2 left before this one entered"; nullopt without a violation, and on other ranks.
 ///
 /// The test uses messages instead of clocks. Rank `late` waits until all other ranks are about to call `run`, and then
 /// waits 1 ms longer. If a rank reports by then that it has left, it has left too early. A violation is missed if this

@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-/// Every rank stays for duration + rank * step, plus pretended computation of which a share is hidden.
+/// Every rank stays for duration + rank * step, plus pretended computation with a hidden share.
 class Synthetic : public Operation {
 public:
     explicit Synthetic(const OperationArguments &arguments)

@@ -1,3 +1,5 @@
+// The table of the cells of a run on standard output (--format table). Its columns depend on what varies between the
+// cells. If only the synchronizer varies and its values are mpi_barrier and harmonize, both are side by side in a row.
 #include "output/sink.h"
 #include "output/table.h"
 #include "rules/arrival_pattern.h"
@@ -28,24 +30,25 @@ namespace {
 constexpr const char *barrier = "mpi_barrier";
 constexpr const char *harmonize = "harmonize";
 
-/// A cell, and the cell that it is compared with, or nullptr.
+/// A row of the table: a cell, and the cell that it is compared with; null without such a cell.
 struct Row {
     const CellResult &result;
     const CellResult *reference;
 };
 
+/// A column with a function that computes its entry in a row.
 struct CellColumn : Column {
     std::function<ColumnEntry(const Row &)> value;
 };
 
-/// A field of the cell by its name.
+/// The column of the cell field `name`.
 CellColumn field(const char *name) {
     const CellField &described = find_by_name(cell_columns(), name);
     return {column_of(described),
             [&described](const Row &row) { return entry_of(value_of(described, row.result), described); }};
 }
 
-/// A field with another heading, of the cell or of the reference.
+/// The column of the cell field `name` with another heading; `of_reference`: for the reference instead of the cell.
 CellColumn field(const char *group, const char *heading, const char *name, bool of_reference = false) {
     CellColumn column = field(name);
     column.group = group;
@@ -56,6 +59,7 @@ CellColumn field(const char *group, const char *heading, const char *name, bool 
     return column;
 }
 
+/// A column with a text that describes the cell.
 CellColumn words(const char *heading, ColumnKind kind, std::string (*describe)(const Cell &)) {
     return {{"", heading, kind}, [=](const Row &row) { return describe(row.result.cell); }};
 }
@@ -69,6 +73,7 @@ const CellColumn ratio = {
                    : row.result.metric("latency_avg").median / row.reference->metric("latency_avg").median;
     }};
 
+/// Share of rejected samples; `with_reference`: the larger share of cell and reference.
 CellColumn rejected(bool with_reference) {
     return {{"", "rej.%", ColumnKind::percent, "attempts whose synchronization failed; each was repeated"},
             [=](const Row &row) {
@@ -77,7 +82,7 @@ CellColumn rejected(bool with_reference) {
             }};
 }
 
-/// The columns after those that name the cell, by what varies.
+/// The columns with numbers. `delayed`: cells have arrival patterns; `computing`: cells have computation.
 std::vector<CellColumn> measures(const std::vector<CellResult> &results, bool delayed, bool computing) {
     std::vector<CellColumn> columns;
     const auto add = [&](const std::vector<CellColumn> &more) {
@@ -107,7 +112,7 @@ std::vector<CellColumn> measures(const std::vector<CellResult> &results, bool de
     return columns;
 }
 
-/// MPI_Barrier beside MPIX_Harmonize.
+/// The columns with numbers if a row has a cell after MPI_Barrier and, as its reference, the cell after harmonize.
 std::vector<CellColumn> side_by_side() {
     return {field("after barrier", "median", "latency_avg_median"),
             field("after barrier", "mean", "latency_avg_mean"),
@@ -119,18 +124,20 @@ std::vector<CellColumn> side_by_side() {
             rejected(true)};
 }
 
-/// The cell with the same operation, size and arrival from the common start of harmonize, or nullptr.
+/// The cell with the same operation, size, timing and arrival pattern after harmonize; null without such a cell.
 const CellResult *find_reference(const std::vector<CellResult> &results, const Cell &cell) {
-    // Timing window is of single calls, too.
+    // Timing scheme window times single calls, too.
     const std::string timing = cell.timing == "window" ? "per_call" : cell.timing;
-    const auto match = std::ranges::find_if(results, [&](const CellResult &other) {
-        return describe_operation(other.cell) == describe_operation(cell) && other.cell.size == cell.size &&
-               other.cell.pattern == cell.pattern && other.cell.delay == cell.delay && other.cell.timing == timing &&
-               other.cell.synchronizer == harmonize;
+    const auto match = std::ranges::find_if(results, [&](const CellResult &candidate) {
+        const Cell &reference = candidate.cell;
+        return describe_operation(reference) == describe_operation(cell) && reference.size == cell.size &&
+               reference.pattern == cell.pattern && reference.delay == cell.delay && reference.timing == timing &&
+               reference.synchronizer == harmonize;
     });
     return match == results.end() ? nullptr : &*match;
 }
 
+/// The rows and the legend. Appends to `head` the properties that all cells share.
 std::string cell_rows(const std::vector<CellResult> &results, std::string &head) {
     const bool delayed = distinct(results, [](const Cell &cell) { return cell.pattern; }).size() > 1;
     const bool computing =
@@ -142,9 +149,10 @@ std::string cell_rows(const std::vector<CellResult> &results, std::string &head)
                             [&](const CellResult &result) { return find_reference(results, result.cell) != nullptr; });
     std::vector<CellColumn> columns = {words("operation", ColumnKind::name, describe_operation),
                                        words("bytes", ColumnKind::text, size_text)};
-    const auto vary = [&](const char *heading, std::string (*describe)(const Cell &), std::size_t constant) {
+    // Adds a column if the text varies, i.e. has more than `max_constant` values; else a line above the table.
+    const auto vary = [&](const char *heading, std::string (*describe)(const Cell &), std::size_t max_constant) {
         const std::vector<std::string> texts = distinct(results, describe);
-        if (texts.size() > constant) {
+        if (texts.size() > max_constant) {
             columns.push_back(words(heading, ColumnKind::name, describe));
         } else if (texts.back() != no_pattern) {
             head += line_above(heading, texts.back());
@@ -156,14 +164,14 @@ std::string cell_rows(const std::vector<CellResult> &results, std::string &head)
     } else {
         vary("synchronizer", describe_start, 1);
         vary(
-            "pattern", [](const Cell &cell) { return cell.pattern; }, 2); // the cells without delay have none
+            "pattern", [](const Cell &cell) { return cell.pattern; }, 2); // a single pattern and "none", its reference
     }
     const std::size_t keys = columns.size();
     for (CellColumn &column : pairs ? side_by_side() : measures(results, delayed, computing)) {
         columns.push_back(std::move(column));
     }
     ColumnTable table({columns.begin(), columns.end()}, keys);
-    std::string last;
+    std::string last; // operation of the row before
     for (const CellResult &result : results) {
         if (pairs && result.cell.synchronizer == harmonize) {
             continue;
@@ -178,7 +186,8 @@ std::string cell_rows(const std::vector<CellResult> &results, std::string &head)
     return table.text() + "\n" + legend_of({columns.begin(), columns.end()});
 }
 
-/// Texts of the cells, each with the operations that have it: "of the message (bcast, ibcast); ...".
+/// A line above the table with the different texts of the cells, each with its operations: "of the message (bcast,
+/// ibcast); ...".
 std::string by_operation(const std::vector<CellResult> &results, const char *name,
                          std::string (*describe)(const Cell &)) {
     std::vector<std::string> texts;
@@ -197,7 +206,7 @@ std::string by_operation(const std::vector<CellResult> &results, const char *nam
     return texts.empty() ? "" : line_above(name, join(texts, "; "));
 }
 
-/// The cells without results, the number of calls that were validated, and the operations that were not.
+/// The lines below the table: cells that are not ok, the number of validated calls, operations that were not validated.
 std::string cell_notes(const std::vector<CellResult> &results) {
     std::string text;
     long calls = 0;

@@ -1,3 +1,4 @@
+// Attributes of files, the judgment of the final clock check, and warnings (context.h).
 #include "output/context.h"
 
 #include "text/words.h"
@@ -90,7 +91,7 @@ const std::vector<AttributeOf<SamplingContext>> &sampling_attributes() {
     return declared;
 }
 
-/// Files have these as texts, JSON as objects and lists.
+/// Attributes that sinks write themselves: netCDF as texts, JSON as objects and lists.
 std::vector<Attribute> text_attributes() {
     return {
         {measured, "title", "", "contents of the file"},
@@ -147,8 +148,8 @@ ContextValues context_values(const SamplingContext &context) {
 }
 
 std::optional<double> busy_processors(double seconds, double period, double processors) {
-    constexpr double shortest = 0.1; // seconds
-    if (std::isnan(seconds) || period < shortest) {
+    constexpr double min_period = 0.1; // s
+    if (std::isnan(seconds) || period < min_period) {
         return std::nullopt;
     }
     return std::clamp(seconds / period, 0.0, processors);
@@ -174,8 +175,8 @@ std::string describe_hosts(const Context &context) {
 }
 
 std::string clock_setting(const Context &context, const std::string &name) {
-    const auto found = std::ranges::find_if(context.clock, [&](const auto &one) { return one.first == name; });
-    return found == context.clock.end() ? "unknown" : found->second;
+    const auto setting = std::ranges::find(context.clock, name, &std::pair<std::string, std::string>::first);
+    return setting == context.clock.end() ? "unknown" : setting->second;
 }
 
 std::string short_mpi_library(const std::string &version) {
@@ -191,7 +192,7 @@ std::string short_mpi_library(const std::string &version) {
     return text;
 }
 
-const OffsetRound &RankOffset::surest() const { return *std::ranges::min_element(rounds, {}, &OffsetRound::bound); }
+const OffsetRound &RankOffset::tightest() const { return *std::ranges::min_element(rounds, {}, &OffsetRound::bound); }
 
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     ClockAgreement agreement{static_cast<int>(offsets.size()), 0, 0, 0.0, 0.0};
@@ -199,13 +200,14 @@ ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
         agreement.contradictions += offsets[i].contradictions;
         const bool unknown = offsets[i].sync_error > offsets[i].flag_error && offsets[i].flag_error > 0.0;
         if (unknown && offsets[i].unsure > agreement.unsure) {
-            constexpr double margin = 1.5; // errors vary from one synchronization to the next
+            constexpr double margin = 1.5; // errors vary from synchronization to synchronization
             agreement.unsure = offsets[i].unsure;
-            agreement.asked = offsets[i].flag_error;
-            agreement.known_to = offsets[i].sync_error;
-            agreement.needed = margin * offsets[i].tolerance * agreement.known_to / agreement.asked;
+            agreement.flag_error = offsets[i].flag_error;
+            agreement.sync_error = offsets[i].sync_error;
+            agreement.needed_tolerance =
+                margin * offsets[i].tolerance * agreement.sync_error / agreement.flag_error; // flag_error ~ tolerance
         }
-        const OffsetRound &round = offsets[i].surest();
+        const OffsetRound &round = offsets[i].tightest();
         const double allowed = offsets[i].error_bound + round.bound;
         const double offset = std::abs(round.offset);
         const bool outside = offset > allowed;
@@ -232,14 +234,15 @@ std::string describe_agreement(const ClockAgreement &agreement) {
 
 namespace {
 
-// Processors. The services of an idle system, and the granularity of the kernel's accounting (10 ms) over a run of some
-// seconds, stay below.
-constexpr double much_activity = 0.1;
+// Activity of other processes from which there is a warning, in processors. The services of an idle system, and the
+// kernel's accounting in ticks of 10 ms over a run of some seconds, stay below.
+constexpr double max_activity = 0.1;
 
-// An error of the clock adds to makespan and exit skew in full; a tenth of the measured value is no longer small.
-constexpr double small_share = 0.1;
+// Error bound of the clock from which there is a warning, relative to the makespan. The error adds to makespan and exit
+// skew in full.
+constexpr double max_error_share = 0.1;
 
-// A change of the median that does not matter, as warm-up rule stationary has it.
+// Change of latencies within blocks below which there is no warning: the default of warm-up rule stationary.
 constexpr double small_slope = 0.02;
 
 bool is_oversubscribed(const HostInfo &host) { return host.ranks > host.processors; }
@@ -263,7 +266,7 @@ void warn_of_hosts(const Context &context, std::vector<std::string> &warnings) {
 
 void warn_of_others(const std::vector<OthersActivity> &others, std::vector<std::string> &warnings) {
     for (const OthersActivity &activity : others) {
-        if (activity.processors > much_activity) {
+        if (activity.processors > max_activity) {
             warnings.push_back(
                 fmt::format("other processes kept {:.1f} processors of {} busy during the run: they interrupt ranks, "
                             "so samples are slow or rejected; measure on an idle machine",
@@ -273,7 +276,7 @@ void warn_of_others(const std::vector<OthersActivity> &others, std::vector<std::
 }
 
 void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
-    // Ranks that share processors are better off unbound, and there is a warning already.
+    // Ranks that share processors should not be bound, and warn_of_hosts() has warned.
     if (std::ranges::any_of(context.hosts, is_oversubscribed)) {
         return;
     }
@@ -287,9 +290,9 @@ void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
 
 void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const CellResult *worst = nullptr;
-    double worst_share = small_share;
+    double worst_share = max_error_share;
     for (const CellResult &result : results) {
-        const double share = result.error_bound / result.metric("makespan").median; // NaN in a failed cell
+        const double share = result.error_bound / result.metric("makespan").median; // NaN if the cell has no samples
         if (share > worst_share) {
             worst = &result;
             worst_share = share;
@@ -303,9 +306,8 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
 }
 
-bool drifts(const CellResult &result) { // NaN does not
-    return std::abs(result.slope) > std::max(result.slope_by_chance, small_slope);
-}
+/// True if latencies change within the blocks of a cell; false if the slope is NaN.
+bool drifts(const CellResult &result) { return std::abs(result.slope) > std::max(result.slope_by_chance, small_slope); }
 
 void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const auto drifting = std::ranges::count_if(results, drifts);
@@ -355,12 +357,13 @@ void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string>
             "starts were rejected until they were known again; raise the settings, or choose another DOWNBEAT_CLOCK",
             agreement.contradictions, agreement.contradictions == 1 ? "" : "s"));
     }
-    constexpr double many = 0.1; // below, repeated samples are all that it costs
-    if (agreement.unsure >= many) {
+    constexpr double max_unsure = 0.1; // a smaller share only costs some repeated samples
+    if (agreement.unsure >= max_unsure) {
         warnings.push_back(fmt::format(
             "the paths between these clocks vary so much that they are known to {:.2g} us, where flags ask for {:.2g} "
             "us: {:.0f} % of the starts failed for that; use --tolerance {:.1g} or more, or DOWNBEAT_TOLERANCE=auto",
-            agreement.known_to * 1e6, agreement.asked * 1e6, agreement.unsure * 100.0, agreement.needed));
+            agreement.sync_error * 1e6, agreement.flag_error * 1e6, agreement.unsure * 100.0,
+            agreement.needed_tolerance));
     }
 }
 

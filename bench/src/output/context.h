@@ -1,3 +1,6 @@
+// The context of a measurement, i.e. the information that a reader needs to judge or repeat it: versions, machine,
+// ranks, clock, settings. Also the attributes by which files record the context, the final check of the clocks, and
+// warnings.
 #pragma once
 
 #include "rules/cell.h"
@@ -14,83 +17,85 @@
 
 namespace bench {
 
-constexpr int schema_version = 3; // of all files of this program; CHANGELOG.md says what changed
+constexpr int schema_version = 3; // of all files of this program; see CHANGELOG.md
 
-/// One rank's place.
+/// The processors of a rank.
 struct RankPlace {
     std::string host;
     std::string cpuset; // processors (PU numbers of the operating system) that it may run on, e.g. "0-3,8"
-    int cores;          // that these processors belong to
+    int cores;          // number of cores that these processors belong to
 };
 
 struct HostInfo {
     std::string name;
     int ranks;
-    int processors;       // that the ranks of the host may run on, taken together
-    double load;          // one-minute load average before the measurement
-    std::string governor; // of cpufreq; "unknown" if the kernel does not say
+    int processors;       // number of processors that any rank of the host may run on
+    double load;          // load average over one minute before the measurement
+    std::string governor; // of cpufreq; "unknown" if the kernel does not report it
     std::string cpu_model;
     std::string virtual_machine; // "yes", "no", "unknown"
 };
 
-/// The information that a reader needs to judge or repeat the measurement.
+/// The context of a measurement.
 struct Context {
-    std::string version;  // of downbeat
-    std::string revision; // of git
-    std::string compiler;
-    std::string date; // UTC, ISO 8601
+    std::string version;  // of downbeat-bench
+    std::string revision; // git revision of its source
+    std::string compiler; // that built it
+    std::string date;     // start of the measurement, UTC, ISO 8601
     std::string command_line;
-    std::string mpi_library; // as MPI_Get_library_version gives it
+    std::string mpi_library; // text of MPI_Get_library_version
     std::string mpi_standard;
-    std::string platform_model; // simulated; "" on a machine
+    std::string platform_model; // simulated platform; "" on a real machine
     std::vector<RankPlace> ranks;
     std::vector<HostInfo> hosts;
-    std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
-    double error_bound;                                     // seconds, largest over the ranks, before the measurement
-    double expected_error;                                  // the same for one standard deviation of the expected error
-    double clock_resolution; // seconds, the step in which stamps advance, largest over the ranks; 0 in a simulation
-    std::vector<std::pair<std::string, std::string>> environment; // settings, wherever they were made
+    std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat: names and values
+    double error_bound;      // error bound of the global clock before the measurement, s, largest over ranks
+    double expected_error;   // standard deviation of its error before the measurement, s, largest over ranks
+    double clock_resolution; // step in which stamps advance, s, largest over ranks; 0 in a simulation
+    std::vector<std::pair<std::string, std::string>> environment; // settings of MPI, networks and libdownbeat on rank 0
     std::uint64_t seed;
-    std::vector<std::string> outputs;
+    std::vector<std::string> outputs; // paths of result files
 };
 
-/// A value of the context by the name that files use.
+/// A value of the context, with the attribute's name in files.
 using ContextValue = std::variant<std::string, double, long, std::uint64_t>;
 using ContextValues = std::vector<std::pair<std::string, ContextValue>>;
 
 /// The context of samples of operations.
 struct SamplingContext : Context {
-    std::string stopping; // rule
-    std::string warmup;   // rule
-    double tolerance;     // seconds
-    StartLimits starts;   // which of them make a sample count
-    double stamp_cost;    // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
-    std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
+    std::string stopping; // stopping rule
+    std::string warmup;   // warm-up rule
+    double tolerance;     // s
+    StartLimits starts;   // which starts make a sample count
+    double stamp_cost;    // time between two stamps without a call, s, largest over ranks; 0 in a simulation
+    std::vector<std::pair<std::string, std::string>> algorithms; // chosen: "reduce[binary]", how it was chosen
     std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
-    ContextValues settings;                                      // options that are recorded as they are
+    ContextValues settings;                                      // options that are recorded unchanged
 };
 
-/// Processors of a host that other processes than the ranks kept busy, on average over the measurement.
+/// The mean number of processors of a host that other processes than the ranks kept busy during the measurement.
 struct OthersActivity {
     std::string host;
     double processors;
 };
 
-/// Mean number of busy processors over a period; nothing if the busy seconds are unknown, or the period is too short
-/// for the kernel's ticks of 10 ms.
+/// The mean number of busy processors in a period. `seconds`: busy time of all processors; `period`: s. Returns nullopt
+/// if `seconds` is NaN, or if the period is too short for the kernel's ticks of 10 ms.
 std::optional<double> busy_processors(double seconds, double period, double processors);
 
-/// The attribute of a model that stands for the machine; every format of cells has it.
+/// Name of the attribute with the simulated platform; every format of cells has it.
 constexpr const char *model_attribute = "simulated";
 
-/// Where the value of an attribute comes from: an option or a variable; the machine or a program; the run itself.
+/// The source of an attribute's value. setting: an option or variable; property: the machine or a program; measured:
+/// the run itself.
 enum class Origin { setting, property, measured };
 
 /// A global attribute of a file. `downbeat-bench list attribute` shows all; tools/bench-lists writes them into Python.
 struct Attribute : Field {
-    /// `label`: of two sides, "stopping rule: fixed / budget"; the name if it is "". `among`: of launches of one
-    /// experiment, which should agree; "" if they may differ. `factors`: of a plan, "library,variant", which change it.
-    /// `always`: else files without it did not ask for it.
+    /// `label`: short name in comparisons of two files, "stopping rule: fixed / budget"; by default `name`. `among`:
+    /// the plural, for a warning that launches of an experiment differ; "" if they may differ. `factors`:
+    /// comma-separated factors of a plan that change the attribute, e.g. "library,variant". `always`: all files have
+    /// it; else a file without it did not request it.
     Attribute(Origin origin, std::string name, std::string unit, std::string meaning, std::string label = "",
               std::string among = "", std::string factors = "", bool always = true);
 };
@@ -98,7 +103,7 @@ struct Attribute : Field {
 template <typename Type> inline constexpr bool is_optional = false;
 template <typename Type> inline constexpr bool is_optional<std::optional<Type>> = true;
 
-/// An attribute with its value, a member or a function of a part of the context. An empty optional is not written.
+/// An attribute with a function that reads its value from a Source, e.g. a Context. An empty optional is not written.
 template <typename Source> struct AttributeOf : Attribute {
     std::function<std::optional<ContextValue>(const Source &)> value;
 
@@ -120,7 +125,7 @@ template <typename Source> struct AttributeOf : Attribute {
     }
 };
 
-/// The values of attributes that the source has.
+/// The attributes that have a value in the source.
 template <typename Source>
 ContextValues values_of(const std::vector<AttributeOf<Source>> &attributes, const Source &source) {
     ContextValues values;
@@ -133,83 +138,87 @@ ContextValues values_of(const std::vector<AttributeOf<Source>> &attributes, cons
 }
 
 ContextValues context_values(const Context &context);
+/// Also with the attributes of samples and the options that are recorded unchanged.
 ContextValues context_values(const SamplingContext &context);
-/// Of those, the attributes that just samples have, without the recorded options.
+/// Only the attributes of samples, without the options that are recorded unchanged.
 ContextValues sampling_values(const SamplingContext &context);
 
-/// The attributes of files of launches; those of settings that are recorded as they are, in run/options.cc.
+/// The attributes of files of launches, except the options that are recorded unchanged (run/options.cc).
 std::vector<Attribute> context_attributes();
 
-/// "DOWNBEAT_CLOCK=tsc", one line per variable; " (/path/file:line)" follows a value that is from a file.
+/// The settings, one line per variable: "DOWNBEAT_CLOCK=tsc", followed by " (/path/file:line)" if a file sets the
+/// value.
 std::string describe_environment(const Context &context);
-/// "reduce[binary]: set at ...", one line per algorithm that was chosen; "" if none was.
+/// The chosen algorithms, one per line: "reduce[binary]: set at ..."; "" if none was chosen.
 std::string describe_algorithms(const SamplingContext &context);
-/// One line per host.
+/// The hosts, one per line.
 std::string describe_hosts(const Context &context);
 
-/// A setting of the clock by its name; "unknown" if the library does not have it.
+/// The value of a setting of libdownbeat; "unknown" if the library does not have the setting.
 std::string clock_setting(const Context &context, const std::string &name);
 
-/// The first line of the MPI library's version text, without what follows the first comma.
+/// The MPI library's version text up to its first comma or line break, e.g. "Open MPI v4.1.4".
 std::string short_mpi_library(const std::string &version);
 
-/// One measurement of the offset of a rank's global clock to rank 0's. Seconds.
+/// A measurement of the offset of a rank's global clock to rank 0's global clock, s.
 struct OffsetRound {
     double offset;
-    double bound; // of the error of offset
+    double bound; // of the error of `offset`
 };
 
-/// The measurements of one rank's global clock. Seconds.
+/// The final check of a rank's global clock. Times are in s.
 struct RankOffset {
-    std::vector<OffsetRound> rounds; // one at least
+    std::vector<OffsetRound> rounds; // at least one
     double error_bound;              // that the library reports for the rank's clock
-    long long contradictions = 0;    // that it counted
-    double unsure = 0.0; // share of its starts whose flag was 0 because of its clock, where flags follow the tolerance
-    double sync_error = 0.0; // the expected error directly after the last synchronization
-    double flag_error = 0.0; // that flags ask for
-    double tolerance = 0.0;  // that this follows from
+    long long contradictions = 0;    // times that a clock contradicted the library's assumptions on its drift
+    // With flag_error=auto, the share of the rank's starts whose flag was 0 because its clock was not known well
+    // enough.
+    double unsure = 0.0;
+    double sync_error = 0.0; // expected error of the clock directly after the last synchronization
+    double flag_error = 0.0; // largest expected error with which a flag may be 1; follows from the tolerance
+    double tolerance = 0.0;  // the library's tolerance
 
-    /// The round with the narrowest bound. The one with the smallest offset could hide a wrong clock: a delayed message
-    /// widens the bound and can shift the offset towards 0.
-    const OffsetRound &surest() const;
+    /// The round with the smallest bound. The round with the smallest offset could hide a wrong clock: a delayed
+    /// message widens the bound and can shift the offset towards 0.
+    const OffsetRound &tightest() const;
 };
 
-/// Whether the clocks of a run still agree at its end, as Niethammer 2016, section III.A asks.
+/// The result of the final check whether the global clocks agree (Niethammer 2016, section III.A).
 struct ClockAgreement {
-    int ranks;      // that were compared with rank 0
-    int outside;    // of these, farther off than the bounds allow
-    int worst;      // the rank farthest off among those outside, else among all; 0 if there is no other rank
-    double offset;  // of that rank, seconds
-    double allowed; // to that rank, seconds
+    int ranks;      // number of ranks that were compared with rank 0
+    int outside;    // number of these ranks whose offset exceeds the allowed offset
+    int worst;      // rank with the largest offset among those outside, or among all if none is outside; 0: one rank
+    double offset;  // offset of rank `worst`, s
+    double allowed; // offset that the error bounds allow for rank `worst`, s
 
-    long long contradictions = 0; // of what the library assumes, by the clocks of all ranks in the run
-    // Of the ranks whose clocks are still not known as well as flags ask for, that with the largest share of starts
-    // that failed for it:
-    double unsure = 0.0;   // this share, ...
-    double known_to = 0.0; // ... to what its clock is known (one standard deviation), ...
-    double asked = 0.0;    // ... to what flags ask for, seconds, ...
-    double needed = 0.0;   // ... and the tolerance with which they would ask for no more than that
+    long long contradictions = 0; // RankOffset::contradictions, summed over ranks
+    // The rank with the largest share of unsure starts, among ranks whose clocks are not known well enough:
+    double unsure = 0.0;           // its share of unsure starts; 0 if there is no such rank
+    double sync_error = 0.0;       // its RankOffset::sync_error, s
+    double flag_error = 0.0;       // its RankOffset::flag_error, s
+    double needed_tolerance = 0.0; // tolerance with which its starts would not be unsure, s
 };
 
-/// Of files whose run is complete.
+/// Attributes of the final check, for files of complete runs.
 const std::vector<AttributeOf<ClockAgreement>> &agreement_attributes();
 
-/// `offsets` of ranks 1, 2, ... A rank's clock may be off by its own bound plus that of the surest round.
+/// Judges the offsets of ranks 1, 2, ... The allowed offset of a rank is its error bound plus the bound of the tightest
+/// round.
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets);
 
-/// "at most 0.012 us off rank 0 (rank 1), within the bounds (0.034 us)"
+/// Describes the result: "at most 0.012 us off rank 0 (rank 1), within the bounds (0.034 us)".
 std::string describe_agreement(const ClockAgreement &agreement);
 
-// Problems that a reader should know before trusting the numbers. Each is one line: the observation, why it matters,
+// Warnings: problems that a reader must know to judge the numbers. Each is a line with the observation, its effect, and
 // what to do.
 
-/// About the machine, for every kind of measurement.
+/// Warnings about the machine, for every kind of measurement.
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others);
 
-/// About clocks that no longer agree at the end.
+/// Adds warnings about clocks that do not agree at the end.
 void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings);
 
-/// About samples of operations.
+/// All warnings about samples of operations.
 std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
                                        const std::vector<OthersActivity> &others, const ClockAgreement &agreement);
 

@@ -1,3 +1,4 @@
+// Output format csv.
 #include "output/output.h"
 #include "output/sink.h"
 #include "text/words.h"
@@ -14,8 +15,8 @@ std::string csv_value(const Value &value, const Field &field) {
     return std::visit([](const auto &typed) { return csv_field(typed); }, value);
 }
 
-/// A table after the other with an empty line between, one row per cell, units in the column names. The context is in
-/// the JSON and netCDF files, except for the model that stands for the machine.
+/// Writes the tables of a dataset, separated by an empty line. Column names contain the units. The context is not
+/// written, except for the simulated platform, which is the last column.
 class CsvSink : public Sink {
 public:
     explicit CsvSink(const std::string &path) : output_(path) {}
@@ -49,6 +50,7 @@ public:
     void close(const RunEnd &) override { output_.finish(); }
 
 private:
+    /// The line with the column names of a table. Begins the table.
     std::string heading(const std::vector<std::size_t> &table) {
         along_ = described_->variables[table.front()].dimensions;
         std::vector<std::string> names = along_;
@@ -61,8 +63,8 @@ private:
 
     Output output_;
     const Dataset *described_ = nullptr;
-    std::vector<std::string> along_; // dimensions of the table under way
-    std::string model_;              // the last field of each row, if anything is
+    std::vector<std::string> along_; // dimensions of the current table
+    std::string model_;              // last field of each row with its comma; "" on a real machine
 };
 
 } // namespace

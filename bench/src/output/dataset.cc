@@ -1,3 +1,4 @@
+// Variables, tables and coordinates of a dataset (dataset.h).
 #include "output/dataset.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ std::vector<std::vector<std::size_t>> Dataset::tables(Variable::In kind) const {
 std::vector<std::size_t> Dataset::unravel(const std::vector<std::string> &along, std::size_t element) const {
     std::vector<std::size_t> indices(along.size());
     for (std::size_t d = indices.size(); d-- > 0;) {
-        const std::size_t count = d == 0 ? element + 1 : length(along[d]); // the first may grow
+        const std::size_t count = d == 0 ? element + 1 : length(along[d]); // the first dimension may be unlimited
         indices[d] = element % count;
         element /= count;
     }

@@ -1,3 +1,5 @@
+// Datasets: results as variables along dimensions, like in netCDF. A launch has the dimensions sample, cell and rank; a
+// subcommand has e.g. pair and round. All output formats (sink.h) write this form.
 #pragma once
 
 #include "output/context.h"
@@ -13,37 +15,38 @@
 
 namespace bench {
 
-constexpr std::size_t unlimited = 0; // length of a dimension that grows
+constexpr std::size_t unlimited = 0; // length of a dimension that grows while results come
 
 struct Dimension {
     std::string name;
     std::size_t length;
 };
 
-/// A field along dimensions. One that is named as its only dimension holds that dimension's coordinates.
+/// A field along dimensions. A variable with the name of its only dimension holds the coordinates of this dimension.
 struct Variable : Field {
     std::vector<std::string> dimensions; // the last varies fastest
-    Values values{};                     // nothing where rows bring them
-    std::size_t text_length = 0;         // of texts that rows bring: what is longer is cut off in netCDF
+    Values values{};                     // empty if they come as rows (Sink::row)
+    std::size_t text_length = 0;         // for texts that come as rows: netCDF cuts them to this number of bytes
     enum class In {
-        all,
-        netcdf,
-        rows,
-        text
-    } in = In::all; // which sinks have it: all, netCDF alone, those with a row at a time, or the table for people alone
+        all,        // in all formats
+        netcdf,     // only in netCDF
+        rows,       // only in formats that write row by row: CSV, JSON
+        text        // only in the table on standard output
+    } in = In::all; // formats that have the variable
 };
 
-/// The description of results, in the form that all sinks share, and the results themselves unless they come as rows.
+/// The description of results, and the results themselves unless they come as rows.
 struct Dataset {
     std::string title;
     std::vector<Dimension> dimensions;
     std::vector<Variable> variables;
-    ContextValues attributes; // the subcommand's options and single numbers
+    ContextValues attributes; // options and single numbers
 
+    /// Adds a variable along the dimensions `along`.
     void add(const Field &field, const std::vector<std::string> &along, Values values);
 
-    /// A variable for each field of the rows, which are those of all combinations of `along`, the last varying fastest.
-    /// Lists have one more dimension, `inner`, and are padded to its length.
+    /// Adds a variable for each field. `rows` has a row for each combination of indices of `along`, the last varying
+    /// fastest. A field whose value is a list also has the dimensions `inner`; lists are padded to their length.
     template <typename Row>
     void add(const std::vector<FieldOf<Row>> &fields, const std::vector<std::string> &along,
              const std::vector<Row> &rows, const std::vector<std::string> &inner = {},
@@ -52,29 +55,30 @@ struct Dataset {
     std::size_t length(const std::string &dimension) const;
     /// The number of elements along the dimensions.
     std::size_t size(const std::vector<std::string> &along) const;
+    /// The variable with the coordinates of a dimension; null without coordinates.
     const Variable *coordinates(const std::string &dimension) const;
 
-    /// The other variables that all sinks have, or those of `kind`, by their index, in groups that have the same
-    /// dimensions, in order of appearance: the tables of the dataset.
+    /// The tables of the dataset: groups of variables with the same dimensions, in order of appearance, as indices in
+    /// `variables`. Includes variables in all formats and those in `kind`, without coordinates.
     std::vector<std::vector<std::size_t>> tables(Variable::In kind = Variable::In::rows) const;
 
-    /// Indices of an element along each of the dimensions.
+    /// The index along each dimension of the `element`-th element.
     std::vector<std::size_t> unravel(const std::vector<std::string> &along, std::size_t element) const;
-    /// The coordinates of an element, or its indices along dimensions without coordinates. The first index is `first`
-    /// higher.
+    /// The coordinates of an element along each dimension, or its index if the dimension has no coordinates. Elements
+    /// are counted from the row with index `first` in the first dimension.
     std::vector<Value> labels(const std::vector<std::string> &along, std::size_t element, std::size_t first) const;
 };
 
-/// Whether the variable holds the coordinates of a dimension.
+/// True if the variable holds the coordinates of a dimension.
 bool is_coordinate(const Variable &variable);
 
 std::size_t size_of(const Values &values);
 Value element(const Values &values, std::size_t index);
 
-/// 0, 1, ...
+/// The numbers from 0 to count - 1.
 std::vector<std::int64_t> count_up(std::size_t count);
 
-/// Adds dimension `rank`, unless it is there, with where each rank ran.
+/// Adds dimension `rank`, unless the dataset has it, and the host and processors of each rank.
 void add_ranks(Dataset &dataset, const Context &context);
 
 template <typename Row>

@@ -1,3 +1,5 @@
+// The fields of cells and samples: name, unit, meaning and value of everything that a launch writes to files. Functions
+// of sink.h.
 #include "output/sink.h"
 
 #include "rules/metric.h"
@@ -11,7 +13,8 @@
 namespace bench {
 namespace {
 
-/// `get`: a member, or a function, of a cell (then the field is planned) or of its result.
+/// Makes a field of cells. `get` is a member or a function of Cell, which is known before the measurement (the field is
+/// planned), or of CellResult.
 template <typename Get>
 CellField field(const std::string &name, const std::string &unit, const std::string &meaning, Get get,
                 const Column &column = {}) {
@@ -31,6 +34,7 @@ CellField with_flags(CellField field, const std::vector<std::string> &flags) {
     return field;
 }
 
+/// The fields of each statistic of each metric, "makespan_p95".
 std::vector<CellField> summary_fields() {
     std::vector<CellField> fields;
     for (std::size_t m = 0; m < all_metrics().size(); ++m) {
@@ -53,7 +57,7 @@ std::vector<CellField> summary_fields() {
     return fields;
 }
 
-/// One value per sample, by its index in the batch.
+/// Makes a function that computes a value for each sample of a batch. `get` has the report and the index of the sample.
 template <typename Get> auto per_sample(Get get) {
     return [get](const BatchReport &report) -> Values {
         std::vector<Stored<decltype(get(report, std::size_t{}))>> values(report.batch.size());
@@ -64,6 +68,7 @@ template <typename Get> auto per_sample(Get get) {
     };
 }
 
+/// Makes a function that returns an array of the batch.
 auto array(std::vector<double> Batch::*series) {
     return [series](const BatchReport &report) -> Values { return std::span(report.batch.*series); };
 }

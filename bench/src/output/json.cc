@@ -1,3 +1,4 @@
+// Output format json.
 #include "output/json.h"
 
 #include "output/output.h"
@@ -61,8 +62,8 @@ Json to_json(const ClockAgreement &agreement) {
             {"allowed_s", agreement.allowed}, {"contradictions", agreement.contradictions}};
 }
 
-/// JSON lines: the context with what the fields mean, each row of each table as it comes, the end with the warnings. A
-/// file without an end is of an interrupted run.
+/// Writes JSON lines: the context with the meanings of the fields, each row of each table, and the end with the
+/// warnings. A file without the end record is from an interrupted run.
 class JsonSink : public Sink {
 public:
     explicit JsonSink(const std::string &path) : output_(path) {}

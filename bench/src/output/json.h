@@ -1,3 +1,4 @@
+// Records of output format json: JSON lines that begin with the schema version and the kind of record.
 #pragma once
 
 #include "output/context.h"
@@ -7,15 +8,15 @@
 
 namespace bench {
 
-using Json = nlohmann::ordered_json; // NaN becomes null
+using Json = nlohmann::ordered_json; // writes NaN as null
 
-/// An object that begins as every record does.
+/// Makes a record of this kind.
 Json json_record(const char *kind);
 
-/// The context's record: `values`, and the rest of the context.
+/// Makes the record of the context: `values`, hosts, ranks, clock, environment and outputs.
 Json json_context(const Context &context, const ContextValues &values);
 
-/// One line. Bytes that are not UTF-8, e.g. in an environment variable, are replaced.
+/// Writes a record as a line. Replaces bytes that are not UTF-8, e.g. in an environment variable.
 std::string json_line(const Json &json);
 
 } // namespace bench

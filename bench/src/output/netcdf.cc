@@ -1,3 +1,4 @@
+// Output format netcdf: all variables of a dataset, with every sample of a launch (docs/data.md).
 #include "output/netcdf_file.h"
 #include "output/sink.h"
 #include "text/words.h"
@@ -9,7 +10,7 @@
 namespace bench {
 namespace {
 
-/// The longest text of the variable, at least 1.
+/// The length of the variable's texts in the file, bytes: that of the longest text, and at least 1.
 std::size_t text_length(const Variable &variable) {
     std::size_t longest = std::max<std::size_t>(variable.text_length, 1);
     if (const auto *const texts = std::get_if<std::vector<std::string>>(&variable.values)) {
@@ -20,8 +21,8 @@ std::size_t text_length(const Variable &variable) {
     return longest;
 }
 
-/// All variables, those that are set aside too; docs/data.md lists those of a launch. Brought to disk with each
-/// row. Texts are characters with a dimension of their own, which xarray makes strings of again.
+/// Writes each row to the file at once. Texts are arrays of characters with an additional dimension; xarray turns them
+/// into strings.
 class NetcdfSink : public Sink {
 public:
     explicit NetcdfSink(const std::string &path) : file_(path) {}
@@ -114,7 +115,7 @@ private:
         const Variable &variable = described_->variables[index];
         const int id = ids_[index];
         if (const auto *const texts = std::get_if<std::vector<std::string>>(&values)) {
-            for (std::size_t row = 0; row < texts->size(); ++row) { // they have one dimension
+            for (std::size_t row = 0; row < texts->size(); ++row) { // texts have a single dimension
                 file_.write_text(id, first + row, utf8_prefix((*texts)[row], text_length(variable)));
             }
             return;
@@ -127,11 +128,11 @@ private:
         for (const std::string &name : inner) {
             count.push_back(described_->length(name));
         }
-        if (const auto *const whole = std::get_if<std::vector<std::int64_t>>(&values)) {
+        if (const auto *const integers = std::get_if<std::vector<std::int64_t>>(&values)) {
             if (variable.type == FieldType::flag) {
-                file_.write(id, start, count, std::vector<signed char>(whole->begin(), whole->end()));
+                file_.write(id, start, count, std::vector<signed char>(integers->begin(), integers->end()));
             } else {
-                file_.write(id, start, count, *whole);
+                file_.write(id, start, count, *integers);
             }
         } else if (const auto *const span = std::get_if<std::span<const double>>(&values)) {
             file_.write(id, start, count, *span);
@@ -142,8 +143,8 @@ private:
 
     NetcdfFile file_;
     const Dataset *described_ = nullptr;
-    std::map<std::string, int> dimensions_;
-    std::vector<int> ids_; // of the variables
+    std::map<std::string, int> dimensions_; // ids by name
+    std::vector<int> ids_;                  // of the variables; -1: not in the file
 };
 
 } // namespace

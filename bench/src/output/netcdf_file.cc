@@ -1,3 +1,4 @@
+// Encodes and writes netCDF files in format CDF-5 (netcdf_file.h).
 #include "output/netcdf_file.h"
 
 #include "output/output.h"
@@ -12,9 +13,9 @@
 namespace bench {
 namespace {
 
-// Bytes kept free in the header; more than the warnings of a run need.
+// Bytes kept free in the header, more than the warnings of a run need.
 constexpr std::uint64_t header_room = 65536;
-constexpr std::uint64_t records_offset = 4; // of their number in the file
+constexpr std::uint64_t records_offset = 4; // position of the number of records in the file
 
 constexpr std::uint64_t padded(std::uint64_t size) { return (size + 3) / 4 * 4; }
 
@@ -28,13 +29,12 @@ template <typename Number> std::string big_endian(Number number) {
     return bytes;
 }
 
+/// The bytes of a value of this type in the file.
 template <typename Number> std::string encoded(NetcdfType type, Number value) {
     switch (type) {
     case NetcdfType::byte:
     case NetcdfType::text:
         return big_endian(static_cast<signed char>(value));
-    case NetcdfType::int32:
-        return big_endian(static_cast<std::int32_t>(value));
     case NetcdfType::int64:
         return big_endian(static_cast<std::int64_t>(value));
     case NetcdfType::real64:
@@ -43,15 +43,13 @@ template <typename Number> std::string encoded(NetcdfType type, Number value) {
     return {};
 }
 
-/// Readers take it as not written.
+/// The bytes of an element that was not written.
 std::string fill_value(NetcdfType type) {
     switch (type) {
     case NetcdfType::byte:
         return encoded(type, -127);
     case NetcdfType::text:
         return encoded(type, 0);
-    case NetcdfType::int32:
-        return encoded(type, -2147483647);
     case NetcdfType::int64:
         return encoded(type, std::int64_t{-9223372036854775806});
     case NetcdfType::real64:
@@ -60,13 +58,14 @@ std::string fill_value(NetcdfType type) {
     return {};
 }
 
+/// Repeats a value up to `size` bytes.
 std::string repeated(const std::string &value, std::uint64_t size) {
-    std::string all;
-    while (all.size() < size) {
-        all += value;
+    std::string bytes;
+    while (bytes.size() < size) {
+        bytes += value;
     }
-    all.resize(size);
-    return all;
+    bytes.resize(size);
+    return bytes;
 }
 
 std::string length_of(std::uint64_t value) { return big_endian(value); }
@@ -77,11 +76,12 @@ std::string with_padding(const std::string &bytes) {
 
 std::string name_of(const std::string &name) { return length_of(name.size()) + with_padding(name); }
 
-enum class Part : std::uint32_t { dimensions = 10, variables = 11, attributes = 12 };
+/// Lists in the header; the values are their tags in the format.
+enum class List : std::uint32_t { dimensions = 10, variables = 11, attributes = 12 };
 
 template <typename Elements, typename Encode>
-std::string list_of(Part part, const Elements &elements, const Encode &encode) {
-    return big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(part)) +
+std::string list_of(List list, const Elements &elements, const Encode &encode) {
+    return big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(list)) +
            length_of(elements.size()) + concatenated(elements, encode);
 }
 
@@ -128,27 +128,27 @@ bool NetcdfFile::is_record(const Variable &variable) const {
 }
 
 std::string NetcdfFile::header() const {
-    const auto attributes = [](const std::vector<Attribute> &all) {
-        return list_of(Part::attributes, all, [](const Attribute &one) {
-            return name_of(one.name) + big_endian(static_cast<std::uint32_t>(one.type)) + length_of(one.count) +
-                   with_padding(one.values);
+    const auto encode_attributes = [](const std::vector<Attribute> &attributes) {
+        return list_of(List::attributes, attributes, [](const Attribute &attribute) {
+            return name_of(attribute.name) + big_endian(static_cast<std::uint32_t>(attribute.type)) +
+                   length_of(attribute.count) + with_padding(attribute.values);
         });
     };
-    std::string all = "CDF\x05" + length_of(records_);
-    all += list_of(Part::dimensions, dimensions_,
-                   [](const Dimension &one) { return name_of(one.name) + length_of(one.length); });
-    all += attributes(attributes_);
-    all += list_of(Part::variables, variables_, [&](const Variable &one) {
-        const auto length = [](int dimension) { return length_of(static_cast<std::uint64_t>(dimension)); };
-        return name_of(one.name) + length_of(one.dimensions.size()) + concatenated(one.dimensions, length) +
-               attributes(one.attributes) + big_endian(static_cast<std::uint32_t>(one.type)) + length_of(one.size) +
-               length_of(one.begin);
+    std::string bytes = "CDF\x05" + length_of(records_);
+    bytes += list_of(List::dimensions, dimensions_,
+                     [](const Dimension &dimension) { return name_of(dimension.name) + length_of(dimension.length); });
+    bytes += encode_attributes(attributes_);
+    bytes += list_of(List::variables, variables_, [&](const Variable &variable) {
+        const auto encode_id = [](int dimension) { return length_of(static_cast<std::uint64_t>(dimension)); };
+        return name_of(variable.name) + length_of(variable.dimensions.size()) +
+               concatenated(variable.dimensions, encode_id) + encode_attributes(variable.attributes) +
+               big_endian(static_cast<std::uint32_t>(variable.type)) + length_of(variable.size) +
+               length_of(variable.begin);
     });
-    return all;
+    return bytes;
 }
 
-/// Fixed variables, then records.
-void NetcdfFile::place(std::uint64_t begin) {
+void NetcdfFile::set_positions(std::uint64_t begin) {
     room_ = begin;
     for (const bool record : {false, true}) {
         records_begin_ = begin;
@@ -173,7 +173,7 @@ void NetcdfFile::end_definitions() {
             empty_record_ += repeated(fill, variable.size);
         }
     }
-    place(padded(header().size() + header_room));
+    set_positions(padded(header().size() + header_room));
     write_at(0, header());
     for (const Variable &variable : variables_) {
         if (!is_record(variable)) {
@@ -188,22 +188,22 @@ void NetcdfFile::define_late(const std::function<void()> &define) {
     write_at(0, header());
 }
 
-/// Moves the data, from the end of the file on, where a header does not fit.
+// Begins at the end of the file, so that no data is overwritten before it has been moved.
 void NetcdfFile::make_room() {
     const std::uint64_t size = padded(header().size());
     if (size <= room_) {
         return;
     }
     std::uint64_t end = records_begin_ + records_ * empty_record_.size();
-    std::string part;
+    std::string chunk;
     while (end > room_) {
-        part.resize(std::min<std::uint64_t>(end - room_, 1U << 20U));
-        end -= part.size();
-        const ssize_t count = pread(output_.descriptor(), part.data(), part.size(), static_cast<off_t>(end));
-        output_.check(count < 0 ? errno : static_cast<std::size_t>(count) < part.size() ? EIO : 0);
-        write_at(end + size - room_, part);
+        chunk.resize(std::min<std::uint64_t>(end - room_, 1U << 20U));
+        end -= chunk.size();
+        const ssize_t count = pread(output_.descriptor(), chunk.data(), chunk.size(), static_cast<off_t>(end));
+        output_.check(count < 0 ? errno : static_cast<std::size_t>(count) < chunk.size() ? EIO : 0);
+        write_at(end + size - room_, chunk);
     }
-    place(size);
+    set_positions(size);
 }
 
 template <typename Number>
@@ -214,7 +214,7 @@ void NetcdfFile::write_numbers(int variable, const std::vector<std::size_t> &sta
     for (const Number value : values) {
         bytes += encoded(to.type, value);
     }
-    if (is_record(to)) { // whole rows
+    if (is_record(to)) { // the block has complete rows
         const std::size_t row = bytes.size() / std::max<std::size_t>(count[0], 1);
         for (std::size_t i = 0; i < count[0]; ++i) {
             const std::size_t begin = (start[0] + i - records_) * empty_record_.size();
@@ -225,7 +225,7 @@ void NetcdfFile::write_numbers(int variable, const std::vector<std::size_t> &sta
         }
         return;
     }
-    // In one piece: rows of the first dimension, or a part of one.
+    // The block is contiguous in the file: rows of the first dimension, or a range within a row.
     std::uint64_t offset = 0;
     for (std::size_t i = 0; i < start.size(); ++i) {
         offset = offset * dimensions_.at(static_cast<std::size_t>(to.dimensions[i])).length + start[i];
@@ -269,7 +269,7 @@ void NetcdfFile::sync() {
     write_at(records_begin_ + records_ * empty_record_.size(), pending_);
     records_ += pending_.size() / empty_record_.size();
     pending_.clear();
-    write_at(records_offset, length_of(records_)); // after the records, so that a crash leaves none unwritten
+    write_at(records_offset, length_of(records_)); // last: after a crash, all counted records are complete
 }
 
 void NetcdfFile::close() {

@@ -1,3 +1,4 @@
+// Output format osu: headers and columns of the OSU micro-benchmarks, for scripts that read them.
 #include "output/table.h"
 #include "rules/arrival_pattern.h"
 
@@ -12,10 +13,9 @@ namespace {
 
 constexpr int size_width = 10;
 constexpr int field_width = 18;
-constexpr int only_field_width = 17; // of an operation without a size
+constexpr int only_field_width = 17; // field of an operation without a size
 
-/// As the header of OSU's program for the operation calls it: "Broadcast", "Non-blocking Broadcast", "Broadcast
-/// Persistent".
+/// The operation's name in the header of OSU's program: "Broadcast", "Non-blocking Broadcast", "Broadcast Persistent".
 std::string title(const Cell &cell) {
     static const std::map<std::string, std::string> titles = {
         {"bcast", "Broadcast"},
@@ -45,7 +45,7 @@ std::string title(const Cell &cell) {
     return capitalized;
 }
 
-/// The cells of a block differ only in size.
+/// The lines above a block of cells. Cells with the same header are in a block; they differ only in size.
 std::string header(const Cell &cell) {
     std::string text =
         fmt::format("\n# OSU MPI {} Latency Test\n# Synchronizer: {}\n", title(cell), describe_start(cell));
@@ -70,7 +70,7 @@ std::string header(const Cell &cell) {
            (cell.size == 0 ? "# Avg Latency(us)\n" : fmt::format("{}{:>{}}\n", first, "Avg Latency(us)", field_width));
 }
 
-/// OSU has two decimals; below 1 us that would be next to nothing.
+/// A time in us. OSU writes two decimals; below 1 us there are three.
 std::string field(double seconds, int width = field_width) {
     return fmt::format("{:{}.{}f}", seconds * 1e6, width, seconds < 1e-6 ? 3 : 2);
 }
@@ -85,8 +85,8 @@ std::string row(const std::vector<CellResult> &results, const CellResult &result
     if (result.cell.computation == 0.0) {
         return size + field(latency, size.empty() ? only_field_width : field_width) + "\n";
     }
-    const auto pure = std::ranges::find_if(results, [&](const CellResult &other) {
-        return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
+    const auto pure = std::ranges::find_if(results, [&](const CellResult &candidate) {
+        return candidate.cell.computation == 0.0 && same_but_for_computation(candidate.cell, result.cell);
     });
     return size + field(latency) + field(result.computed) + field(pure->metric("latency_avg").mean) +
            fmt::format("{:{}.2f}\n", 100.0 * result.computation_overlap.osu, field_width);

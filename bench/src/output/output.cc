@@ -1,3 +1,4 @@
+// Writes result files, errors and progress (output.h).
 #include "output/output.h"
 
 #include "crc32.h"
@@ -25,7 +26,7 @@ Output::Output(const std::string &path) : path_(path) {
 
 Output::~Output() {
     if (output_.file >= 0) {
-        ::close(output_.file); // after an error that is being reported already
+        ::close(output_.file); // finish() was not called because of an error, which the caller reports
     }
 }
 
@@ -62,7 +63,7 @@ void seal_file(Output &output) {
 }
 
 void print_error(const std::string &message) {
-    // One write, so that lines of different ranks do not mix.
+    // A single write, so that lines of different ranks do not mix.
     std::cerr << fmt::format("downbeat-bench: {}\n", printable(message)) << std::flush;
 }
 
@@ -71,12 +72,18 @@ namespace {
 constexpr std::chrono::milliseconds terminal_interval{100};
 constexpr std::chrono::milliseconds log_interval{2000}; // launchers forward standard error through pipes
 
-/// As downbeat run writes it.
+/// The text of a duration, in the format of `downbeat run`.
 std::string duration(double seconds) {
-    return seconds < 9.95   ? fmt::format("{:.1f} s", seconds)
-           : seconds < 120  ? fmt::format("{:.0f} s", seconds)
-           : seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)
-                            : fmt::format("{:.1f} h", seconds / 3600);
+    if (seconds < 9.95) {
+        return fmt::format("{:.1f} s", seconds);
+    }
+    if (seconds < 120) {
+        return fmt::format("{:.0f} s", seconds);
+    }
+    if (seconds < 7200) {
+        return fmt::format("{:.0f} min", seconds / 60);
+    }
+    return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 } // namespace

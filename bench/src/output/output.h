@@ -1,3 +1,4 @@
+// Output: result files, standard output, errors and progress on standard error.
 #pragma once
 
 #include "output_file.h"
@@ -9,12 +10,12 @@
 
 namespace bench {
 
-/// The path that stands for standard output.
+/// Path of standard output.
 constexpr const char *standard_output = "-";
 
-/// A new file that replaces an older one, or standard output where the path is standard_output. A pipe, a device
-/// and a symbolic link of the user's own are kept. Writes are unbuffered, so that a crash loses nothing. All calls
-/// throw Error::here if they fail.
+/// A result file, or standard output. The file is new and replaces an older one; a pipe, a device and a symbolic link
+/// of the user are kept. Writes are not buffered, so that a crash loses nothing. All calls throw Error::here if they
+/// fail.
 class Output {
 public:
     explicit Output(const std::string &path);
@@ -24,10 +25,11 @@ public:
 
     void write(std::string_view text);
 
-    /// Writes the last text. Some errors of writing come only now.
+    /// Writes the last text and closes the file. Closing reports write errors that the system has delayed.
     void finish(std::string_view text = {});
 
     int descriptor() const { return output_.file; }
+    /// Throws Error::here unless the error number `code` is 0.
     void check(int code) const;
 
 private:
@@ -35,27 +37,28 @@ private:
     output_file output_{};
 };
 
-/// Appends the checksum of a file that is complete: a line `DOWNBEAT-CRC32:` and eight digits, of all bytes before it.
-/// netCDF ignores bytes after its data. Does nothing unless it is a regular file. Throws Error::here.
+/// Appends a checksum of all bytes to a complete file: a line `DOWNBEAT-CRC32:` and eight hexadecimal digits. netCDF
+/// readers ignore bytes after the data. Does nothing unless it is a regular file. Throws Error::here.
 void seal_file(Output &output);
 
-/// One line on standard error. Control characters are made visible: \x1b.
+/// Prints a line on standard error. Escapes control characters, e.g. as \x1b.
 void print_error(const std::string &message);
 
-/// "about 12 s left", or "at least 12 s left".
+/// Estimates the remaining time from the `seconds` that `done` steps took: "about 12 s left", or "at least 12 s left".
 std::string time_left(std::size_t done, std::size_t left, double seconds, bool at_least = false);
 
-/// The progress of the run on standard error: one line that is rewritten on a terminal, else a line now and then.
+/// Shows progress on standard error: on a terminal, a line that is overwritten; otherwise a line every two seconds.
 class Progress {
 public:
     explicit Progress(bool quiet);
 
-    /// The time before does not count.
+    /// Restarts the time measurement.
     void start();
 
-    /// Shows the time left, and a note, e.g. "3 samples rejected". `at_least`: there may be more steps.
+    /// Shows the remaining time and a note, e.g. "3 samples rejected". `done`, `left`: numbers of steps; `at_least`:
+    /// there may be more than `left`.
     void update(std::size_t done, std::size_t left, const std::string &note = "", bool at_least = false);
-    /// The last line, e.g. "8 of 8 cells complete".
+    /// Writes the last line, e.g. "8 of 8 cells complete".
     void finish(const std::string &text);
 
 private:
@@ -64,9 +67,9 @@ private:
     void write(const std::string &text, const char *end);
 
     bool quiet_;
-    bool terminal_;
-    Clock::time_point begin_;
-    Clock::time_point last_; // update
+    bool terminal_;           // standard error is a terminal
+    Clock::time_point begin_; // of the time measurement
+    Clock::time_point last_;  // last update
 };
 
 } // namespace bench

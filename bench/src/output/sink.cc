@@ -1,3 +1,4 @@
+// The registry of output formats, and the dataset of a launch (sink.h).
 #include "output/sink.h"
 
 #include "output/output.h"
@@ -30,7 +31,7 @@ const Format &find_format(const std::string &path, bool of_cells) {
     std::vector<std::string> valid;
     const Format *match = nullptr;
     for (const Format &entry : all_formats()) {
-        if (entry.suffix.empty() || (!of_cells && entry.of_cells_alone)) {
+        if (entry.suffix.empty() || (!of_cells && entry.only_for_cells)) {
             continue;
         }
         valid.push_back(entry.suffix);
@@ -48,7 +49,7 @@ const Format &find_format(const std::string &path, bool of_cells) {
 std::vector<std::string> printed_formats(bool of_cells) {
     std::vector<std::string> names;
     for (const Format &format : all_formats()) {
-        if (format.on_stdout && (of_cells || !format.of_cells_alone)) {
+        if (format.on_stdout && (of_cells || !format.only_for_cells)) {
             names.push_back(format.name);
         }
     }
@@ -66,6 +67,7 @@ Sinks open_sinks(const std::vector<std::string> &files, const std::string &forma
 
 void write_dataset(Sink &sink, const Context &context, const Dataset &data, const RunEnd &end) {
     sink.open(context, data);
+    // The values of a variable, without copying numbers.
     const auto borrowed = [&](std::size_t index) -> Values {
         const Values &values = data.variables[index].values;
         const auto *const numbers = std::get_if<std::vector<double>>(&values);
@@ -88,7 +90,7 @@ void write_dataset(Sink &sink, const Context &context, const Dataset &data, cons
 
 namespace {
 
-constexpr std::size_t longest_found = 200; // what is longer of texts that are not known beforehand is cut off
+constexpr std::size_t max_text_length = 200; // netCDF needs a length before the texts are known; longer texts are cut
 
 /// The description of a launch's results.
 Dataset describe_launch(const SamplingContext &context, const std::vector<Cell> &cells) {
@@ -101,7 +103,7 @@ Dataset describe_launch(const SamplingContext &context, const std::vector<Cell> 
         variable.in = Variable::In::netcdf;
     }
     std::erase_if(data.variables, is_coordinate);
-    const bool computes = std::ranges::any_of(cells, [](const Cell &one) { return one.computation > 0.0; });
+    const bool computes = std::ranges::any_of(cells, [](const Cell &cell) { return cell.computation > 0.0; });
     for (const SampleField &field : sample_fields()) {
         if (field.name != "computed_time" || computes) {
             data.add(field,
@@ -122,8 +124,9 @@ Dataset describe_launch(const SamplingContext &context, const std::vector<Cell> 
             data.add<CellResult>({field}, {"cell"}, planned);
         } else {
             data.add(field, {"cell"}, {});
-            data.variables.back().text_length = longest_found;
-            if (&field >= &cell_columns()[cell_fields().size()]) { // a statistic: netCDF has every sample
+            data.variables.back().text_length = max_text_length;
+            // netCDF has no statistics of metrics, because it has every sample.
+            if (&field >= &cell_columns()[cell_fields().size()]) {
                 data.variables.back().in = Variable::In::rows;
             }
         }
@@ -138,7 +141,7 @@ LaunchWriter::LaunchWriter(Sinks sinks, const SamplingContext &context, const st
     for (const auto &sink : sinks_) {
         sink->open(context, described_);
     }
-    Rows known{.partial = true}; // the plan, and where ranks are
+    Rows known{.partial = true}; // values that are known before the run: planned fields, ranks and their hosts
     for (std::size_t i = 0; i < described_.variables.size(); ++i) {
         if (size_of(described_.variables[i].values) > 0) {
             known.columns.emplace_back(i, described_.variables[i].values);
@@ -151,7 +154,7 @@ LaunchWriter::LaunchWriter(Sinks sinks, const SamplingContext &context, const st
 }
 
 void LaunchWriter::samples(const BatchReport &report) {
-    // With these the samples of an interrupted run are usable.
+    // Written before the samples, because readers of an interrupted run need them to interpret samples.
     std::vector<std::int64_t> timed(report.batch.ranks, 0);
     for (const std::size_t rank : report.batch.timed) {
         timed[rank] = 1;
@@ -160,7 +163,7 @@ void LaunchWriter::samples(const BatchReport &report) {
     Rows rows{.first = samples_written_, .partial = true};
     std::size_t index = first_sample_field_;
     for (const SampleField &field : sample_fields()) {
-        if (described_.variables[index].name == field.name) { // else nothing computes
+        if (described_.variables[index].name == field.name) { // false for computed_time if no cell computes
             rows.columns.emplace_back(index++, field.values(report));
         }
     }

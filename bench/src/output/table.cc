@@ -1,3 +1,4 @@
+// Lays out tables and legends, and writes the lines around them (table.h).
 #include "output/table.h"
 
 #include "output/output.h"
@@ -11,15 +12,16 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t widest_name = 22; // a longer one has a line of its own
-constexpr std::size_t most_rows = 11;   // along the last of two dimensions
+constexpr std::size_t max_name_width = 22; // a longer name is on a line of its own
+constexpr std::size_t max_inner_rows = 11; // rows along the last dimension of a table with two or more
 
 struct NumberFormat {
-    double factor;
-    int decimals;
-    const char *unit = ""; // of the legend
+    double factor;         // of the shown number
+    int decimals;          // of the shown number
+    const char *unit = ""; // in the legend
 };
 
+/// The format of the numbers of a column. `is_below_1`: a value of the column is below 1 us.
 NumberFormat format_of(ColumnKind kind, bool is_below_1) {
     switch (kind) {
     case ColumnKind::microseconds:
@@ -39,6 +41,7 @@ NumberFormat format_of(ColumnKind kind, bool is_below_1) {
     }
 }
 
+/// The number of an entry; NaN for a text.
 double number_of(const ColumnEntry &entry) {
     const double *const number = std::get_if<double>(&entry);
     return number == nullptr ? std::nan("") : *number;
@@ -46,6 +49,7 @@ double number_of(const ColumnEntry &entry) {
 
 std::string trim_right(const std::string &line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 
+/// The width of a block of columns.
 std::size_t total(const std::vector<std::size_t> &block, const std::vector<std::size_t> &widths, std::size_t space) {
     std::size_t sum = space * (block.size() - 1);
     for (const std::size_t column : block) {
@@ -100,7 +104,7 @@ std::vector<ColumnTable::Block> ColumnTable::blocks(const std::vector<std::size_
     Block block;
     std::vector<Block> result;
     for (std::size_t first = 0; first < columns_.size();) {
-        std::size_t end = first + 1; // of the columns that stay together
+        std::size_t end = first + 1; // end of the keys, or of a group, which must stay together
         while (end < columns_.size() &&
                (end < keys_ || (!columns_[first].group.empty() && columns_[end].group == columns_[first].group))) {
             ++end;
@@ -124,7 +128,7 @@ std::vector<ColumnTable::Block> ColumnTable::blocks(const std::vector<std::size_
 
 std::string ColumnTable::block_text(const Block &block, const std::vector<std::vector<std::string>> &texts,
                                     std::vector<std::size_t> widths, std::size_t space, bool with_notes) const {
-    std::string groups; // a group is at least as wide as its heading
+    std::string groups; // line with the headings of groups; widens a group that is narrower than its heading
     for (std::size_t first = 0; first < block.size();) {
         const std::string &group = columns_[block[first]].group;
         std::size_t end = first + 1;
@@ -140,7 +144,7 @@ std::string ColumnTable::block_text(const Block &block, const std::vector<std::v
         first = end;
     }
     groups = trim_right(groups);
-    std::vector<std::string> above(columns_.size()); // the last long name of each column
+    std::vector<std::string> above(columns_.size()); // the last long name of each column, which is not repeated
     const auto line = [&](const auto &entry) {
         std::string text;
         std::size_t position = 0;
@@ -182,7 +186,7 @@ std::string ColumnTable::text() const {
         texts.push_back(format(column));
         widths.push_back(columns_[column].heading.size());
         for (const std::string &text : texts.back()) {
-            const bool is_long = columns_[column].kind == ColumnKind::name && text.size() > widest_name;
+            const bool is_long = columns_[column].kind == ColumnKind::name && text.size() > max_name_width;
             widths.back() = is_long ? widths.back() : std::max(widths.back(), text.size());
         }
     }
@@ -203,13 +207,14 @@ std::string legend_of(const std::vector<Column> &columns) {
             continue;
         }
         const auto in_group = std::ranges::count(columns, column.group, &Column::group);
-        const bool shared = in_group > 1 && in_group == std::ranges::count_if(columns, [&](const Column &other) {
-                                                return other.group == column.group && other.legend == column.legend;
+        const bool shared = in_group > 1 && in_group == std::ranges::count_if(columns, [&](const Column &member) {
+                                                return member.group == column.group && member.legend == column.legend;
                                             });
-        lines.emplace_back(column.group.empty() ? column.heading
-                           : shared             ? column.group
-                                                : column.group + " " + column.heading,
-                           meaning);
+        std::string name = column.heading;
+        if (!column.group.empty()) {
+            name = shared ? column.group : column.group + " " + column.heading;
+        }
+        lines.emplace_back(name, meaning);
     }
     std::size_t width = 0;
     for (const auto &[name, meaning] : lines) {
@@ -244,11 +249,11 @@ std::string line_of_values(const std::string &name, const ContextValues &values,
 }
 
 std::string table_head(const Context &context) {
-    constexpr std::size_t most_hosts_named = 4;
+    constexpr std::size_t max_hosts = 4;
     std::vector<std::string> hosts =
         mapped(context.hosts, [](const HostInfo &host) { return fmt::format("{} on {}", host.ranks, host.name); });
-    if (hosts.size() > most_hosts_named) {
-        hosts.resize(most_hosts_named);
+    if (hosts.size() > max_hosts) {
+        hosts.resize(max_hosts);
         hosts.emplace_back("...");
     }
     const bool bound = std::ranges::all_of(context.ranks, [](const RankPlace &rank) { return rank.cores <= 1; });
@@ -261,7 +266,8 @@ std::string table_head(const Context &context) {
            (context.platform_model.empty()
                 ? line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}",
                                                     host.cpu_model, host.virtual_machine, host.governor, load))
-                : line_above(model_attribute, join(split(context.platform_model)))); // lines end after commas
+                : line_above(model_attribute,
+                             join(split(context.platform_model)))); // with spaces, at which lines can wrap
 }
 
 std::string clock_lines(const Context &context, const ClockAgreement &agreement) {
@@ -273,7 +279,7 @@ std::string clock_lines(const Context &context, const ClockAgreement &agreement)
 
 std::string dataset_tables(const Dataset &data) {
     std::string text;
-    std::vector<Column> explained;
+    std::vector<Column> explained; // columns of all tables, for the legend
     for (const std::vector<std::size_t> &table : data.tables(Variable::In::text)) {
         const std::vector<std::string> along = data.variables[table.front()].dimensions;
         std::vector<Column> columns;
@@ -295,7 +301,7 @@ std::string dataset_tables(const Dataset &data) {
             columns.push_back(column_of(data.variables[index]));
         }
         const std::size_t inner = along.size() == 1 ? 1 : data.length(along.back());
-        const std::size_t rows = std::min(inner, most_rows);
+        const std::size_t rows = std::min(inner, max_inner_rows);
         ColumnTable lines(columns, std::max<std::size_t>(key_dimensions.size(), 1));
         for (std::size_t row = 0; row < data.size(along) / inner * rows; ++row) {
             const std::size_t i = row % rows;
@@ -331,7 +337,7 @@ std::string closing_lines(const RunEnd &end, const std::vector<std::string> &fil
 
 namespace {
 
-/// The text for people, in the end.
+/// Writes RunEnd::text.
 class TextSink : public Sink {
 public:
     explicit TextSink(const std::string &path) : output_(path) {}
@@ -363,7 +369,7 @@ Format formats::osu() {
             .on_stdout = true,
             .make = Make<TextSink>{},
             .text = osu_text,
-            .of_cells_alone = true};
+            .only_for_cells = true};
 }
 
 } // namespace bench

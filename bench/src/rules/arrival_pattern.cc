@@ -1,3 +1,5 @@
+// The arrival patterns (arrival_pattern.h): recorded delays, random delays, and patterns that are the same in all
+// calls.
 #include "rules/arrival_pattern.h"
 
 #include "rules/statistics.h"

@@ -1,3 +1,4 @@
+// Judges samples, and computes the result of a cell from its samples (cell.h).
 #include "rules/cell.h"
 
 #include "rules/metric.h"

@@ -174,7 +174,7 @@ public:
     /// Adds the valid samples of a batch and counts the others. `verdicts` has an entry per sample.
     void add(const Batch &batch, const std::vector<Verdict> &verdicts);
 
-    /// Adds `calls` checked calls, of which `wrong` had a wrong result. `error` describes the first of these.
+    /// Adds `calls` checked calls and the number `wrong` of wrong results. `error` describes the first wrong result.
     void add_validation(long calls, long wrong, const std::string &error);
     void add_time(double seconds) { result_.wall_time += seconds; }
     /// `settled`: calls were stationary at the end of the warm-up, or the warm-up rule does not check that.

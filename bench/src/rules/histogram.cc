@@ -1,3 +1,4 @@
+// Counts values in bins (histogram.h).
 #include "rules/histogram.h"
 
 #include "rules/statistics.h"

@@ -1,3 +1,4 @@
+// Weighted least squares and confidence intervals for correlated residuals (line_fit.h).
 #include "rules/line_fit.h"
 
 #include <algorithm>

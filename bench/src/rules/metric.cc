@@ -1,3 +1,4 @@
+// The list of metrics (metric.h). Each is a row with its name, meaning, properties and a function of a sample.
 #include "rules/metric.h"
 
 #include <algorithm>

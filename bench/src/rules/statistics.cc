@@ -1,3 +1,4 @@
+// Confidence intervals of medians and means, quantiles, the step of a clock, times of round trips (statistics.h).
 #include "rules/statistics.h"
 
 #include <algorithm>

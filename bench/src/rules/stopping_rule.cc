@@ -1,3 +1,4 @@
+// The stopping rules precision, budget and fixed (stopping_rule.h).
 #include "rules/stopping_rule.h"
 
 #include "rules/metric.h"

@@ -1,3 +1,4 @@
+// The warm-up rules stationary and fixed (warmup_rule.h).
 #include "rules/warmup_rule.h"
 
 #include "rules/statistics.h"

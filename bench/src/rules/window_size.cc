@@ -1,3 +1,4 @@
+// Grows and shrinks the windows of synchronizer `window` (window_size.h).
 #include "rules/window_size.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Checks the chosen algorithms against those of the MPI library (algorithm_choices.h).
 #include "run/algorithm_choices.h"
 
 #include "mpi/library.h"

@@ -1,3 +1,4 @@
+// Parses command lines with CLI11 (command_line.h).
 #include "run/command_line.h"
 
 #include "output/sink.h"

@@ -1,3 +1,4 @@
+// Measures cells block by block (launch.h).
 #include "run/launch.h"
 
 #include "mpi/communicator.h"

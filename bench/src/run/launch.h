@@ -82,9 +82,9 @@ private:
     /// Runs the warm-up calls of a block if their number depends on their times. Returns the number of warm-up calls
     /// that the caller adds to the first batch of the block; 0 if the warm-up is done.
     long warm_up(CellRun &run);
-    /// Measures `count` samples, of which the first has index `first` in the cell (negative for warm-up).
+    /// Measures `count` samples, from index `first` in the cell on (negative for warm-up).
     Batch sample(CellRun &run, long first, long count);
-    /// Judges and records a batch of which the first `discarded` samples are warm-up. Returns the number of valid
+    /// Judges and records a batch. Its first `discarded` samples are warm-up. Returns the number of valid
     /// samples.
     long record(const Batch &batch, CellRun &run, long discarded);
     /// The estimated number of blocks until all cells are complete. Rank 0 only.

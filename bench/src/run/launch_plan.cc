@@ -1,3 +1,4 @@
+// Makes the cells of a run from its options (launch_plan.h).
 #include "run/launch_plan.h"
 
 #include "mpi/communicator.h"

@@ -1,3 +1,4 @@
+// Times the round trip of a cache line or of a message between neighboring ranks (neighbor_round_trip.h).
 #include "run/neighbor_round_trip.h"
 
 #include "mpi/communicator.h"

@@ -1,3 +1,4 @@
+// Declares, parses and checks the options of a run (options.h).
 #include "run/options.h"
 
 #include "build_info.h"

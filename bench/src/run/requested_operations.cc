@@ -1,3 +1,4 @@
+// Parses operations and checks message sizes (requested_operations.h).
 #include "run/requested_operations.h"
 
 #include "operations/collective.h"

@@ -1,3 +1,4 @@
+// Takes and gathers samples (sampler.h).
 #include "run/sampler.h"
 
 #include "mpi/communicator.h"

@@ -1,3 +1,4 @@
+// The registries of synchronizers and timing schemes, and the time of a broadcast (synchronizer.h).
 #include "synchronizers/synchronizer.h"
 
 #include "mpi/communicator.h"

@@ -1,3 +1,4 @@
+// Parses and checks components (component.h). The grammar itself is that of libdownbeat (shared/component_text.h).
 #include "text/component.h"
 
 #include "component_text.h"

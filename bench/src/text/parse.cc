@@ -1,3 +1,4 @@
+// Parses message sizes and pairs of ranks (parse.h).
 #include "text/parse.h"
 
 #include "text/error.h"

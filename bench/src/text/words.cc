@@ -1,3 +1,4 @@
+// Splits, checks, wraps and escapes texts (words.h).
 #include "text/words.h"
 
 #include "component_text.h"
