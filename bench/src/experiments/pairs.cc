@@ -170,7 +170,7 @@ public:
         for (std::size_t node = 0; node < gathered.size(); ++node) {
             constexpr double most = 1e-3; // counters that differ by more have other nominal frequencies
             const double rate = gathered[0][0] / gathered[node][0] - 1.0;
-            checks.push_back({node == 0 ? 0.0 : offsets[node - 1].surest().offset,
+            checks.push_back({node == 0 ? 0.0 : offsets[node - 1].tightest().offset,
                               std::abs(rate) < most ? rate : unknown, gathered[node][1]});
         }
         return checks;
