@@ -193,7 +193,7 @@ TEST_F(PairsFile, HasAColumnForEachFactOfAPair) {
     results.records = {{0, 0, 1}, {0, 1, 0},   {3, 2, 1},          {0, 0, 3},
                        {0, 0, 1}, {-1, -1, 0}, {1e-6, 2e-6, 3e-6}, {2e-6, 2e-6, none}};
     results.ranks = {0, 1, 2, 3};
-    results.checks.assign(4, {1e-3, 1e-5, 20.0, 0.0, 1e-6, none});
+    results.checks.assign(4, {1e-3, 1e-5, 20.0, 0.01, 0.0, 1e-6, none});
     results.suspects = {{0, whole_node, std::log(2.0)}, {0, 1, std::log(1.5)}};
     results.found_suspects = 2;
     results.plan = {20, 2, 6};

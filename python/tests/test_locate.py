@@ -181,6 +181,38 @@ def test_a_live_file_of_a_noisy_machine(tmp_path: Path) -> None:
     assert facts(record, "not_steady")[0]["restless"] > 0.5
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_few_nodes_name_a_node_alone(tmp_path: Path, seed: int) -> None:
+    """A slow pair of four nodes may be a longer way; a node whose pairs are all slow is named."""
+    base = times(seed, nodes=4, noise=0.0, outliers=0.0, values=1, kind="flat")
+    outcomes = []
+    for number, planted in enumerate((slow_link(base, 1, 3, 3.0), slow_node(base, 2, 3.0))):
+        bench = Bench(planted[0], np.random.default_rng(seed))
+        outcomes.append(located(write_pairs(tmp_path / f"{number}.nc", bench.run())))
+    link, node = outcomes
+    assert not facts(link, "slow_node") + facts(link, "slow_links") + facts(link, "nothing_slow")
+    assert [each["ends"] for fact in facts(link, "too_few_nodes") for each in fact["slow"]] == [["node001", "node003"]]
+    assert [fact["node"]["ends"] for fact in facts(node, "slow_node")] == [["node002"]]
+    assert not facts(node, "slow_links")
+    record = located(write_nccl_logs(tmp_path / "logs", slow_node(times(seed, nodes=4), 2, 3.0)))
+    assert next(each["ends"] for fact in facts(record, "too_few_nodes") for each in fact["slow"]) == ["node002"]
+    assert not facts(record, "slow_node") + facts(record, "slow_links") + facts(record, "nothing_slow")
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 24])
+def test_a_rank_beside_a_busy_process(tmp_path: Path, ranks: int) -> None:
+    base = times(nodes=ranks, noise=0.0, outliers=0.0, values=1)[0]
+    taken = np.full(ranks, 0.02)
+    bench = Bench(base, np.random.default_rng(1))
+    quiet = write_pairs(tmp_path / "quiet.nc", bench.run(taken_share=taken))
+    assert not facts(located(quiet, "--fail-on", "slow"), "taken_processors")
+    taken[1] = 0.5
+    busy = write_pairs(tmp_path / "busy.nc", bench.run(taken_share=taken))
+    record = located(busy, "--fail-on", "slow", status=3)
+    assert record["facts"][0]["fact"] == "taken_processors"
+    assert [each["rank"] for each in record["facts"][0]["ranks"]] == ["node001"]
+
+
 def test_fresh_rounds_rarely_confirm_sound_suspects() -> None:
     random = np.random.default_rng(4)
     suspects = [Rounds(random.normal(size=10), random.normal(size=(10, 2))) for _ in range(5000)]

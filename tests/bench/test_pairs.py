@@ -60,6 +60,7 @@ def test_each_rank_is_checked_by_itself(data: xr.Dataset) -> None:
     assert (data.loop_seconds > 0).all()
     assert (data.wake_delay > 0).all()
     assert (data.interruptions_per_s >= 0).all()
+    assert ((data.taken_share >= 0) & (data.taken_share < 1)).all()
     assert float(data.clock_rate[0]) == 0.0
     assert (np.abs(data.clock_rate) < 1e-3).all()  # a second is short for a rate
     assert len(data.host) == RANKS

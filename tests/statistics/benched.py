@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from downbeat.data.pair_file import Looks, PairFile, RankStates
 from downbeat.statistics.distributions import normal_quantile
-from downbeat.statistics.faults import FACTOR, FALSE_ALARM, MAD_SIGMA, middle, peers_of
+from downbeat.statistics.faults import FACTOR, FALSE_ALARM, MAD_SIGMA, MIN_NODES, middle, peers_of
 from downbeat.tables import Floats
 
 from tests.statistics.machines import LEAF
 
 MOST_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10  # of downbeat-bench
+FEW_SCORES, LARGE_RATIO = 16, 1.5  # likewise
 SECOND_LOOK, FRESH = 2, 3
 
 
@@ -118,7 +119,7 @@ class Bench:
     def run(self, **of_ranks: Floats) -> PairFile:
         """Runs all; `of_ranks`: columns of RankStates."""
         times = self.tournament()
-        suspects = self.suspects(times)
+        suspects = self.suspects(times) if len(self.base) >= MIN_NODES else []
         found, suspects = len(suspects), suspects[:MOST_SUSPECTS]
         self.confirm(suspects, times)
         a, b, passed, role, suspect, ab, ba = (np.array(each) for each in zip(*self.rows, strict=True))
@@ -141,4 +142,5 @@ def limit_of(scores: Floats) -> float:
     """The score beyond which one is suspect."""
     center = np.median(scores)
     z = normal_quantile(1 - FALSE_ALARM / len(scores))
-    return max(float(np.log(FACTOR)), float(center + z * MAD_SIGMA * np.median(np.abs(scores - center))))
+    limit = max(float(np.log(FACTOR)), float(center + z * MAD_SIGMA * np.median(np.abs(scores - center))))
+    return limit if len(scores) >= FEW_SCORES else min(limit, float(np.log(LARGE_RATIO)))

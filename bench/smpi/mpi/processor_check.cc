@@ -22,7 +22,7 @@ ProcessorCheck check_processor() {
     const double loop = loop_work / sg_host_get_speed(sg_host_self());
     sg_actor_sleep_for(loop);
     const double share = property("noise");
-    return {loop, 0.0, share > 0.0 ? share / property("noise_length") : 0.0};
+    return {loop, 0.0, share > 0.0 ? share / property("noise_length") : 0.0, share};
 }
 
 } // namespace bench

@@ -408,12 +408,12 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Pairs
         }
     }
     barrier_quietly(comm);
-    const std::vector<double> checks =
-        gather_quietly(comm, {processor.loop_seconds, processor.wake_delay, processor.interruptions_per_s});
+    const std::vector<double> checks = gather_quietly(
+        comm, {processor.loop_seconds, processor.wake_delay, processor.interruptions_per_s, processor.taken_share});
     return session.finish([&]() -> Findings {
-        for (std::size_t rank = 0; rank < checks.size() / 3; ++rank) {
+        for (std::size_t i = 0; i < checks.size(); i += 4) {
             results.checks.push_back(
-                {checks[3 * rank], checks[3 * rank + 1], checks[3 * rank + 2], unknown, unknown, unknown});
+                {checks[i], checks[i + 1], checks[i + 2], checks[i + 3], unknown, unknown, unknown});
         }
         for (std::size_t node = 0; node < clocks.size(); ++node) {
             RankCheck &check = results.checks[static_cast<std::size_t>(ranks[node])];

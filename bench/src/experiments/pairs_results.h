@@ -38,6 +38,7 @@ struct RankCheck {
     double loop_seconds;
     double wake_delay;
     double interruptions_per_s;
+    double taken_share;
     double clock_offset;
     double clock_rate;
     double clock_residual;

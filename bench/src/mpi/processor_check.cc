@@ -13,7 +13,8 @@ namespace {
 constexpr int repetitions = 21;
 constexpr double nap = 1e-3;         // seconds
 constexpr long shortest = 1000;      // ns: run/noise.py of Downbeat's Python has the same
-constexpr long busy = 200'000'000;   // ns
+constexpr long window = 20'000'000;  // ns; several time slices of the scheduler
+constexpr int windows = 10;          // of a busy loop
 constexpr long loop_steps = 500'000; // about a millisecond
 
 /// Multiplications in a chain: each needs the result of the last.
@@ -32,16 +33,26 @@ double timed(const auto &action) {
     return static_cast<double>(unsteered_nanoseconds() - begin) * 1e-9;
 }
 
-double count_interruptions() {
+struct Interruptions {
+    double count = 0.0;
+    double taken = 0.0; // ns
+    double total = 0.0; // ns, of the busy loop
+};
+
+Interruptions find_interruptions() {
+    Interruptions result;
     const long begin = unsteered_nanoseconds();
     long before = begin;
-    long interruptions = 0;
-    while (before < begin + busy) {
+    while (before < begin + window) {
         const long now = unsteered_nanoseconds();
-        interruptions += now - before > shortest ? 1 : 0;
+        if (now - before > shortest) {
+            result.count += 1.0;
+            result.taken += static_cast<double>(now - before);
+        }
         before = now;
     }
-    return static_cast<double>(interruptions) / (static_cast<double>(before - begin) * 1e-9);
+    result.total = static_cast<double>(before - begin);
+    return result;
 }
 
 } // namespace
@@ -53,7 +64,16 @@ ProcessorCheck check_processor() {
         loops.push_back(timed([] { work(loop_steps); }));
         delays.push_back(timed([] { sleep_for(nap); }) - nap);
     }
-    return {known_median(loops), known_median(delays), count_interruptions()};
+    double count = 0.0;
+    double total = 0.0;
+    std::vector<double> shares; // a process that comes and goes takes few of the windows
+    for (int i = 0; i < windows; ++i) {
+        const Interruptions last = find_interruptions();
+        count += last.count;
+        total += last.total;
+        shares.push_back(last.taken / last.total);
+    }
+    return {known_median(loops), known_median(delays), count / (total * 1e-9), known_median(shares)};
 }
 
 } // namespace bench

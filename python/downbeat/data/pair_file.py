@@ -47,6 +47,7 @@ class RankStates(Table):
     loop_seconds: Floats = column("time that a loop of fixed work takes", "s")
     wake_delay: Floats = column("time by which a sleep of a millisecond is too long", "s")
     interruptions_per_s: Floats = column("interruptions of a busy loop", "1/s")
+    taken_share: Floats = column("share of a busy loop's time that its interruptions take", "1")
     clock_offset: Floats = column("offset of the rank's global clock to rank 0's", "s")
     clock_rate: Floats = column("rate of the rank's local clock relative to rank 0's, minus 1", "1")
     clock_residual: Floats = column("how far comparisons with partners are from the consensus of all", "s")

@@ -26,6 +26,7 @@ from downbeat.output.facts.locate import (
     SlowLinks,
     Slowness,
     SlowNode,
+    TooFewNodes,
 )
 from downbeat.statistics.faults import (
     FACTOR,
@@ -83,6 +84,8 @@ def find(settings: Sequence[PairTimes], baseline: Sequence[PairTimes] = (), sinc
     Raises:
         UsageError: there are too few nodes, or a setting has no baseline.
     """
+    for times in settings:
+        check_nodes(times)
     level = FALSE_ALARM / len(settings)
     earlier = {times.setting: times for times in baseline}
     results = []
@@ -102,7 +105,6 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
         earlier: the same setting in the baseline; None without a baseline.
         since: name of the baseline.
     """
-    check_nodes(times)
     logs, printed = times.log_times(), times.printed()
     expected = np.full(printed.shape, np.nan)
     if earlier:
@@ -116,16 +118,19 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
     if earlier:
         shift = float(np.nanmedian(printed - expected))
         against = Against(printed - expected - shift, printed - expected - shift, against.scatter)
-    nodes, links = (Certainty(FALSE_ALARM, PLANTED, power) for power in (located.node_power, located.link_power))
-    slow = [slowness(times, printed, against, fault) for fault in located.faults]
+    nodes, links = (certainty(times, power) for power in (located.node_power, located.link_power))
+    slow, undecided = (
+        tuple(slowness(times, printed, against, fault) for fault in faults)
+        for faults in (located.faults, located.undecided)
+    )
     slow_nodes = [node for node in slow if node.counted == "pairs"]
     slow_links = tuple(link for link in slow if link.counted == "values")
     accused: list[Fact] = [SlowNode(times.setting, since, node, nodes) for node in slow_nodes]
     accused += [SlowLinks(times.setting, since, slow_links, links)] if slow_links else []
-    remarks: list[Fact] = []
+    remarks: list[Fact] = [TooFewNodes(times.setting, len(times.names), undecided)] if undecided else []
     if not located.steady:
         remarks.append(not_steady(times, located, bool(accused)))
-    elif not accused:
+    elif not accused and not undecided:
         pairs = int(np.count_nonzero(~np.isnan(printed)) // (1 if times.directed else 2))
         remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
     if located.links_steady and located.link_power == 0:
@@ -133,6 +138,11 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
     if earlier and max(shift, -shift) > math.log(MIN_SHIFT):
         remarks.append(AllSlower(times.setting, since, math.exp(shift)))
     return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(against.sender, against.receiver))
+
+
+def certainty(times: PairTimes, power: float) -> Certainty:
+    """The worth of an accusation."""
+    return Certainty(FALSE_ALARM, PLANTED, power, len(times.names))
 
 
 def check_nodes(times: PairTimes) -> None:

@@ -13,17 +13,29 @@ import numpy as np
 
 from downbeat.data.pair_file import CONTROL, FRESH, SUSPECT, Looks, PairFile, RankStates
 from downbeat.data.pairs import PairTimes
-from downbeat.locate.findings import Findings, check_nodes, find_in, not_steady
+from downbeat.locate.findings import Findings, certainty, find_in, not_steady
 from downbeat.output.facts import Fact
-from downbeat.output.facts.locate import Certainty, NothingSlow, Outlier, RankChecks, SlowLinks, Slowness, SlowNode
+from downbeat.output.facts.locate import (
+    NothingSlow,
+    Outlier,
+    RankChecks,
+    SlowLinks,
+    Slowness,
+    SlowNode,
+    TakenProcessors,
+    TooFewNodes,
+)
 from downbeat.statistics.faults import (
     FALSE_ALARM,
+    FEW_NODES,
     LEAF_SUSPECTS,
     MAX_LINKS,
     MAX_SUSPECTS,
     MAX_UNJUDGED,
+    MIN_NODES,
     PLANTED,
     Located,
+    is_apart,
     leaves,
     node_threshold,
     peers_of,
@@ -42,9 +54,14 @@ MIN_RATE_ERROR = 100e-6  # of a clock that is named; crystals are within 50 ppm 
 def find_live(measured: PairFile) -> Findings:
     """Finds faults in a file; fresh rounds replace the verdicts of the tournament."""
     times = measured.tournament()
-    check_nodes(times)
+    nodes = len(measured.names)
+    taken = taken_processors(measured)
+    if nodes < MIN_NODES:
+        located = Located.unknown(nodes)
+        few = TooFewNodes("", nodes, ())
+        return Findings(times, located, tuple(taken), (few, *rank_checks(measured)), located.deviations)
     findings = find_in(times, FALSE_ALARM, None, "")
-    printed, nodes = times.printed(), len(measured.names)
+    printed = times.printed()
     single = [suspect[0] for suspect in measured.suspects if len(suspect) == 1]
     links = max(len(measured.suspects), measured.suspects_found) - len(single)
     groups = leaves(np.array(single, dtype=np.int64), peers_of(printed))
@@ -54,10 +71,17 @@ def find_live(measured: PairFile) -> Findings:
     slow = confirmed_suspects(measured)
     slow_nodes = [node for node in slow if len(node.ends) == 1 and (nodes_steady or node.ends[0] in in_leaves)]
     slow_links = tuple(link for link in slow if len(link.ends) == 2)  # fresh rounds decide, also beside many suspects
+    undecided: tuple[Slowness, ...] = ()
+    if nodes < FEW_NODES:
+        medians = medians_of(measured)
+        certain = [node for node in slow_nodes if is_apart(medians, measured.names.index(node.ends[0]))]
+        undecided = (*(node for node in slow_nodes if node not in certain), *slow_links)
+        slow_nodes, slow_links = certain, ()
     powers = live_powers(measured, times, findings.located)
-    of_nodes, of_links = (Certainty(FALSE_ALARM, PLANTED, power) for power in powers)
+    of_nodes, of_links = (certainty(times, power) for power in powers)
     leaves_and_nodes = with_leaves(slow_nodes, [[measured.names[node] for node in group] for group in groups])
-    accused: list[Fact] = [SlowNode("", "", node, of_nodes) for node in leaves_and_nodes]
+    accused: list[Fact] = taken
+    accused += [SlowNode("", "", node, of_nodes) for node in leaves_and_nodes]
     accused += [SlowLinks("", "", slow_links, of_links)] if slow_links else []
     located = dataclasses.replace(
         findings.located,
@@ -69,9 +93,11 @@ def find_live(measured: PairFile) -> Findings:
         link_power=powers[1],
     )
     remarks: list[Fact] = []
+    if undecided:
+        remarks.append(TooFewNodes("", nodes, undecided))
     if not located.steady:
         remarks.append(not_steady(times, located, bool(accused)))
-    elif not accused:
+    elif not accused and not remarks:
         pairs = int(np.count_nonzero(~np.isnan(printed)) // 2)
         remarks.append(NothingSlow("", "", nodes, pairs, located.values, of_nodes, of_links))
     remarks += rank_checks(measured)
@@ -89,11 +115,24 @@ def confirmed_suspects(measured: PairFile) -> list[Slowness]:
     ]
 
 
+def medians_of(measured: PairFile) -> Floats:
+    """Median log time of each pair over all looks, shape (n, n); NaN where it was not measured."""
+    looks = measured.looks
+    medians = np.full((len(measured.names), len(measured.names)), np.nan)
+    for a, b in zip(*np.triu_indices(len(medians), 1), strict=True):
+        seconds = looks.both[(looks.a == a) & (looks.b == b) & (looks.both > 0)]
+        if len(seconds):
+            medians[a, b] = medians[b, a] = np.log(np.median(seconds))
+    return medians
+
+
 def live_powers(measured: PairFile, times: PairTimes, located: Located) -> tuple[float, float]:
     """The probability that a node, and that a link, is suspected and confirmed if it is PLANTED times slower.
 
     With too many suspects only the slowest have fresh rounds: a link must then be slower than the last of these.
     """
+    if len(measured.names) < FEW_NODES:
+        return math.nan, math.nan
     margins = located.link_margins
     looked_at = [margins[suspect] for suspect in measured.suspects if len(suspect) == 2]
     last = min(looked_at, default=0.0) if measured.suspects_found > len(measured.suspects) else 0.0
@@ -169,6 +208,18 @@ def noise_of(logs: Floats) -> Floats:
     return (known - np.median(known)) / math.sqrt(2) if known.size else np.zeros(1)
 
 
+def taken_processors(measured: PairFile) -> list[Fact]:
+    """Ranks that other work leaves PLANTED times less of their processor than the median of the other ranks."""
+    free = 1 - measured.states.taken_share
+    known = np.flatnonzero(~np.isnan(free))
+    ranks = []
+    for rank in known if known.size > 1 else ():
+        of_others = float(np.median(free[known[known != rank]]))
+        if free[rank] * PLANTED < of_others:
+            ranks.append(Outlier(measured.ranks[rank], float(1 - free[rank]), 1 - of_others))
+    return [TakenProcessors(tuple(ranks))] if ranks else []
+
+
 def rank_checks(measured: PairFile) -> list[Fact]:
     """Ranks that deviate from the other ranks: slow, often interrupted, or with a clock at a wrong rate."""
     facts: list[Fact] = []
@@ -177,7 +228,7 @@ def rank_checks(measured: PairFile) -> list[Fact]:
             continue
         values: Floats = getattr(measured.states, column.name)
         known = np.flatnonzero(~np.isnan(values))
-        if not known.size:
+        if known.size < MIN_NODES:
             continue
         middle = float(np.median(values[known]))
         distance = np.abs(values - middle) if column.name == "clock_rate" else values - middle

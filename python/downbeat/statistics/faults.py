@@ -39,6 +39,7 @@ MAX_RESTLESS = 1 / 4  # share of restless links; with more, "the machine is not 
 LEAF_SUSPECTS = 8  # suspects with common peers; more of them are reported as a leaf
 COMMON_PEERS = PEERS // 2  # peers that two suspects of a leaf have in common
 MIN_NODES = 4  # with fewer nodes, no node has two peers
+FEW_NODES = PEERS + 2  # with fewer nodes, a node does not have PEERS peers beside the other end of a pair
 PERSISTENT = 0.75  # share of a slow link's values that are slow
 RATIOS = (FACTOR, 2.0, 4.0)  # limits beyond which values count as slow; few isolated values exceed the larger limits
 SLOW_DEVIATION = 3.0  # robust standard deviations beyond which a single value is slow
@@ -80,15 +81,18 @@ class Located:
 
     Attributes:
         faults: nodes and leaves, then links; each by slowdown, largest first.
+        undecided: slow nodes and links that are not reported because there are fewer than FEW_NODES nodes.
         suspect_nodes: number of suspected nodes, reported or not.
         suspect_links: number of suspected links, without links of reported nodes.
         links: number of measured links, without links of reported nodes.
-        unjudged: share of links whose peers scatter too much to notice a slowdown of PLANTED.
+        unjudged: share of links whose peers scatter too much to notice a slowdown of PLANTED; 0 with fewer than
+            FEW_NODES nodes.
         restless: share of links whose values scatter by more than SPREAD relative to their peers.
         nodes_steady: the machine is steady enough to report nodes.
         links_steady: the machine is steady enough to report links.
-        node_power: share of nodes that would have been reported if they had been PLANTED times slower.
-        link_power: share of links that would have been reported if they had been PLANTED times slower.
+        node_power: share of nodes that would have been reported if they had been PLANTED times slower; NaN with fewer
+            than FEW_NODES nodes.
+        link_power: share of links, likewise.
         link_margins: deviation of each sound link minus the limit for suspects, shape (n, n); NaN: not a sound link.
         values: number of values of a pair, largest over pairs.
         false_alarm: upper limit of the probability that a sound machine has any reported fault.
@@ -96,6 +100,7 @@ class Located:
     """
 
     faults: tuple[Fault, ...]
+    undecided: tuple[Fault, ...]
     suspect_nodes: int
     suspect_links: int
     links: int
@@ -109,6 +114,28 @@ class Located:
     values: int
     false_alarm: float
     deviations: Floats
+
+    @classmethod
+    def unknown(cls, nodes: int) -> Located:
+        """Of so few nodes that none has peers."""
+        missing = np.full((nodes, nodes), np.nan)
+        return cls(
+            faults=(),
+            undecided=(),
+            suspect_nodes=0,
+            suspect_links=0,
+            links=nodes * (nodes - 1) // 2,
+            unjudged=0.0,
+            restless=0.0,
+            nodes_steady=True,
+            links_steady=True,
+            node_power=math.nan,
+            link_power=math.nan,
+            link_margins=missing,
+            values=0,
+            false_alarm=FALSE_ALARM,
+            deviations=missing,
+        )
 
     @property
     def steady(self) -> bool:
@@ -398,13 +425,23 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
     links = LinkScores.of(times, against, peers, judged, directed, link_level)
     beyond = links.deviation > links.limit
     confirmed = beyond & (links.chances() <= link_level)
-    unjudged = count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
+    few = nodes < FEW_NODES
+    unjudged = 0.0 if few else count(judged & (links.limit > math.log(PLANTED))) / max(1, count(judged))
     links_steady = count(beyond) <= MAX_LINKS * nodes and unjudged <= MAX_UNJUDGED
     would = (links.deviation + math.log(PLANTED) > links.limit) & (links.chances(math.log(PLANTED)) <= link_level)
     node_would = np.logical_or.reduce([each.would for each in scores.values()])
     sound = judged & ~confirmed
+    slow_links = link_faults(links, confirmed, directed) if links_steady else []
+    uncertain: list[Fault] = []
+    if few:
+        both_ways = np.fmax(combined, combined.T)
+        apart = [node for node in range(nodes) if is_apart(both_ways, node)]
+        uncertain = [fault for fault in faults if fault.members[0] not in apart]
+        faults = [fault for fault in faults if fault not in uncertain]
+        uncertain += [apart_fault(scores, node) for node in apart if not named[node]]
     return Located(
-        faults=(*faults, *(link_faults(links, confirmed, directed) if links_steady else ())),
+        faults=(*faults, *(() if few else slow_links)),
+        undecided=(*uncertain, *(slow_links if few else ())),
         suspect_nodes=count(suspects),
         suspect_links=count(beyond),
         links=count(judged),
@@ -412,8 +449,8 @@ def locate(times: Floats, directed: bool = False, level: float = FALSE_ALARM) ->
         restless=count((links.spread > SPREAD) & sound) / max(1, count(sound)),
         nodes_steady=steady,
         links_steady=links_steady,
-        node_power=count(node_would & ~named) / max(1, count(~named)) if steady else 0.0,
-        link_power=count(would & sound) / max(1, count(sound)) if links_steady else 0.0,
+        node_power=math.nan if few else count(node_would & ~named) / max(1, count(~named)) if steady else 0.0,
+        link_power=math.nan if few else count(would & sound) / max(1, count(sound)) if links_steady else 0.0,
         link_margins=np.where(sound, links.deviation - links.limit, np.nan),
         values=int(links.values.max(initial=0)),
         false_alarm=level,
@@ -455,6 +492,19 @@ def node_faults(
         faults.append(Fault(kind, tuple(group), direction, ratio, slow, pairs, float(worst.chance[group].max())))
         named[group] = True
     return sorted(faults, key=lambda fault: -fault.ratio), named, steady
+
+
+def is_apart(times: Floats, node: int) -> bool:
+    """Whether all pairs of a node are slower than all pairs without it by FACTOR, so that no link explains them."""
+    without = np.delete(np.delete(times, node, axis=0), node, axis=1)
+    return bool(np.nanmin(times[node]) >= np.nanmax(without) + math.log(FACTOR))
+
+
+def apart_fault(scores: Mapping[int, NodeScores], node: int) -> Fault:
+    """A node that `is_apart`, in the direction in which it is slower."""
+    direction, worst = max(scores.items(), key=lambda item: item[1].score[node])
+    ratio = math.exp(float(worst.score[node]))
+    return Fault("node", (node,), direction, ratio, int(worst.slow[node]), int(worst.pairs[node]), 1.0)
 
 
 def far_groups(score: Floats, times: Floats, peers: Ints) -> Flags:

@@ -12,7 +12,7 @@ import pandas as pd
 from downbeat.locate.findings import Findings, failed_pairs
 from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Role, Table, View
 from downbeat.output.facts import Fact
-from downbeat.output.facts.locate import FailedPairs, NothingSlow, NotSteady, SlowLinks
+from downbeat.output.facts.locate import FailedPairs, NothingSlow, NotSteady, SlowLinks, TooFewNodes
 from downbeat.output.fields import Field
 from downbeat.output.records import table_rows
 from downbeat.statistics.faults import FACTOR
@@ -66,7 +66,7 @@ def role_of(fact: Fact, accused: bool) -> Role:
     """The role of a fact that accuses nobody; `accused`: whether there are accusations."""
     if isinstance(fact, FailedPairs):
         return "warning"
-    if accused or not isinstance(fact, NothingSlow | NotSteady):
+    if accused or not isinstance(fact, NothingSlow | NotSteady | TooFewNodes):
         return "warning" if isinstance(fact, NotSteady) else "text"
     return "answer"
 

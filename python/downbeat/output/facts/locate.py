@@ -41,12 +41,14 @@ class Certainty:
     Attributes:
         false_alarm: probability that a sound machine has any accusation, of all settings together.
         planted: slowdown of the power.
-        power: share of nodes, or of links, at which such a slowdown would have been found.
+        power: share of nodes, or of links, at which such a slowdown would have been found; NaN: too few nodes.
+        nodes: their number.
     """
 
     false_alarm: float
     planted: float
     power: float
+    nodes: int
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,15 @@ class NothingSlow(Fact):
 
 
 @dataclass(frozen=True)
+class TooFewNodes(Fact):
+    """Nodes and links that are slower than their peers, but cannot be named among so few nodes; empty if none is."""
+
+    setting: str
+    nodes: int
+    slow: tuple[Slowness, ...]
+
+
+@dataclass(frozen=True)
 class FailedPairs(Fact):
     """Pairs without a value although there was a run; `most`: node with most of them, if it has three or more."""
 
@@ -143,6 +154,13 @@ class Outlier:
     rank: str
     value: float
     median: float
+
+
+@dataclass(frozen=True)
+class TakenProcessors(Fact):
+    """Ranks whose processor other work takes: the share of its time, and the median of the other ranks."""
+
+    ranks: tuple[Outlier, ...]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from downbeat.output.facts.locate import (
     AllSlower,
     Certainty,
@@ -13,6 +15,8 @@ from downbeat.output.facts.locate import (
     SlowLinks,
     Slowness,
     SlowNode,
+    TakenProcessors,
+    TooFewNodes,
 )
 from downbeat.output.fields import digits_with_zeros, percent_text, short_time
 from downbeat.output.words.wording import long
@@ -70,6 +74,8 @@ def certainty_text(certainty: Certainty) -> str:
 
 def power_text(certainty: Certainty) -> str:
     """What would have been found."""
+    if math.isnan(certainty.power):
+        return f"{certainty.nodes} nodes are too few to state what would have been found"
     return f"would have found {certainty.planted:g} times in {int(100 * certainty.power)} of 100"
 
 
@@ -121,12 +127,33 @@ def _(fact: NotSteady) -> str:
 @long.register
 def _(fact: NothingSlow) -> str:
     what = f"slower than in {fact.since}" if fact.since else "slow"
-    nodes, links = int(100 * fact.of_nodes.power), int(100 * fact.of_links.power)
-    return (
+    sound = (
         f"No node and no link is {what}{in_setting(fact.setting)}: {counted(fact.nodes, 'node')}, "
-        f"{counted(fact.pairs, 'pair')} with {counted(fact.values, 'value')} each. Would have found "
-        f"{fact.of_nodes.planted:g} times at {nodes} of 100 nodes and {links} of 100 links."
+        f"{counted(fact.pairs, 'pair')} with {counted(fact.values, 'value')} each. "
     )
+    if math.isnan(fact.of_nodes.power):
+        return f"{sound}So few nodes do not show what would have been found."
+    nodes, links = int(100 * fact.of_nodes.power), int(100 * fact.of_links.power)
+    return f"{sound}Would have found {fact.of_nodes.planted:g} times at {nodes} of 100 nodes and {links} of 100 links."
+
+
+@long.register
+def _(fact: TooFewNodes) -> str:
+    few = f"{counted(fact.nodes, 'node')} are too few to tell a slow node, a slow link and a longer way apart"
+    if not fact.slow:
+        return f"{few}{in_setting(fact.setting)}."
+    slow = listed(f"{name_of(each)} {amount(each.value, each.is_rate)} ({times(each.ratio)})" for each in fact.slow)
+    return f"{few}; slower than peers{in_setting(fact.setting)}: {slow}."
+
+
+@long.register
+def _(fact: TakenProcessors) -> str:
+    ranks = listed(
+        f"{percent_text(each.value)} of the processor of {each.rank} (median of the other ranks "
+        f"{percent_text(each.median)})"
+        for each in fact.ranks
+    )
+    return f"Other work takes {ranks}."
 
 
 @long.register
