@@ -1,4 +1,4 @@
-"""The writer for issues, pull requests and notebooks."""
+"""Writes views as Markdown for issues and pull requests, and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ NOTEBOOK_ROWS = 60  # of a table in a notebook
 
 
 def markdown_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
-    """A view as lines of Markdown; tables have all columns."""
+    """Writes a view as lines of Markdown; tables have all columns."""
     return [line for block in titled(view, depth) for line in lines_of(block)]
 
 
 def lines_of(block: Block) -> list[str]:
-    """A block as lines of Markdown; pictures are left out."""
+    """Writes a block as lines of Markdown; omits pictures."""
     match block:
         case Heading():
             return [f"### {block.text}", ""]
@@ -47,7 +47,7 @@ def table_texts(table: Table) -> list[list[str]]:
 
 
 def notebook_html(view: View, depth: Depth = Depth.TEXT) -> str:
-    """A view as an element of a notebook."""
+    """Writes a view as an HTML element for a notebook."""
     elements = []
     for block in titled(view, depth):
         match block:

@@ -1,4 +1,4 @@
-"""The writer for browsers: a page as one file of HTML, its pictures as SVG within it."""
+"""Writes views for browsers: one HTML file with its style, script and pictures (SVG)."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; "
     "form-action 'none'"
 )
-# A longer table is cut in the page; its CSV is whole.
+# Rows of a table on a page; its CSV link has all rows.
 MAX_ROWS = 200
-# Characters of a text that is broken into lines where there is little room.
+# Characters from which a text may be broken into lines on a narrow screen.
 LONG = 30
-# Columns that readers look for, whatever they hold.
+# Columns that are shown even if all values are equal.
 KEPT = ("paper", "verdict")
-MIN_SWITCHED = 2  # series that can be hidden
-MIN_LINKED = 3  # sections that need a table of contents
+MIN_SWITCHED = 2  # series; with fewer a picture has no boxes to hide them
+MIN_LINKED = 3  # sections; with fewer a page has no table of contents
 
 
 class Page(Protocol):
@@ -174,7 +174,7 @@ def runs(blocks: Iterable[Block]) -> list[tuple[Block, ...]]:
 
 
 def run_key(block: Block) -> object:
-    """Equal for blocks that become one element."""
+    """The key of a block; adjacent blocks with equal keys become one element."""
     if isinstance(block, Line):
         return "labeled" if block.label else block.role
     return id(block)
@@ -344,7 +344,7 @@ def shown_columns(table: Table) -> tuple[list[ShownColumn], str]:
 
 
 def is_constant(column: pd.Series) -> bool:
-    """Whether all values of a column are equal."""
+    """True if all values of a column are equal."""
     try:
         return bool(column.nunique(dropna=False) == 1)
     except TypeError:  # values such as lists
@@ -361,7 +361,7 @@ def style_of(name: str, is_number: bool, texts: Sequence[str]) -> str:
 
 
 def csv_html(frame: pd.DataFrame, name: str) -> Markup:
-    """A link that holds the frame as a CSV file, in full precision."""
+    """A link that contains the frame as a CSV file in full precision."""
     text = io.StringIO()
     write_csv(frame, text)
     content = base64.b64encode(text.getvalue().encode()).decode()
@@ -415,7 +415,7 @@ def picture_svg(picture: Picture) -> Markup:
 
 
 HOVER_RADIUS = 6.0  # points around a value in which it is shown
-MAX_HOVER = 600  # values of a picture; more are read from its table
+MAX_HOVER = 600  # values of a picture that show on hovering; with more, none do
 
 
 def hover_values(figure: Figure) -> list[ElementTree.Element]:

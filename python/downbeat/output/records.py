@@ -1,4 +1,4 @@
-"""The writer for programs: JSON of views and results, CSV of frames."""
+"""Writes results for programs: views as JSON, frames as CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from downbeat.output.words import long
 
 
 def view_record(view: View) -> dict[str, object]:
-    """A view for JSON: its numbers, and every fact that its sentences state."""
+    """Converts a view to JSON: its record, and the facts of its sentences with their wordings."""
     return {**view.record, "facts": [{**fact.record(), "text": long(fact)} for fact in view.facts]}
 
 
@@ -35,11 +35,11 @@ def write_record(content: Mapping[str, object], path: Path) -> None:
 
 
 def plain(value: object) -> object:
-    """A value as JSON knows it."""
+    """Converts a value to types of JSON."""
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, np.generic):
@@ -50,12 +50,12 @@ def plain(value: object) -> object:
 
 
 def table_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
-    """A table for JSON: an object per row; infinity is null, as NaN is."""
+    """Converts a table to JSON: an object per row; NaN and infinity become null."""
     finite = frame.replace([np.inf, -np.inf], np.nan)
     return [dict(zip(map(str, frame), row, strict=True)) for row in finite.itertuples(index=False, name=None)]
 
 
-# With which Excel, LibreOffice and Google Sheets begin a formula (OWASP, "CSV Injection").
+# First characters of formulas in Excel, LibreOffice and Google Sheets (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -65,7 +65,7 @@ def write_csv(frame: pd.DataFrame, target: Any, header: bool = True) -> None:  #
     for name, column in frame.items():
         if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
             continue
-        values = column.unique()  # a name is in many rows
+        values = column.unique()  # names repeat in many rows
         escaped = {value: f"'{value}" for value in values if isinstance(value, str) and value.startswith(FORMULA)}
         if escaped:
             changed[str(name)] = column.astype(object).map(lambda value, names=escaped: names.get(value, value))

@@ -1,4 +1,4 @@
-"""Traces on one time axis, and the late ranks in them: `downbeat align`."""
+"""The view of `downbeat align`: traces on one time axis, the accuracy of their clocks, and late ranks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from downbeat.views.trace import (
     time_blocks,
 )
 
-MAX_CLOCKS = 8  # on a terminal
+MAX_CLOCKS = 8  # rows of the table of clocks on a terminal
 
 
 def alignment_view(aligned: Aligned, depth: Depth = Depth.TEXT) -> View:
@@ -82,7 +82,7 @@ CLOCK_FIELDS = declared_fields(
 
 
 def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -> list[Block]:
-    """The clocks: a table, the least known ones first where there are many; pictures on a page.
+    """The clocks: a table, the least accurate clocks first if there are more than it shows; pictures on a page.
 
     Args:
         aligned: the clocks and calls of all ranks.
@@ -119,11 +119,11 @@ def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -
     return blocks
 
 
-MAX_NAMED_FILES = 4  # in a command
+MAX_NAMED_FILES = 4  # file names in a printed command
 
 
 def following(traces: Sequence[Path], output: Path | None, page: Path | None) -> tuple[Command, ...]:
-    """What to do after `downbeat align`.
+    """The next command after `downbeat align`.
 
     Args:
         traces: files and directories that were read.

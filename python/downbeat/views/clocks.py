@@ -1,4 +1,4 @@
-"""The view of files about clocks and synchronizers, which `downbeat-bench skew`, `clock`, `drift` and `rtt` write."""
+"""The view of files of `downbeat-bench skew`, `clock`, `drift` and `rtt`: a fact, pictures, conditions, variables."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from downbeat.text import listed
 if TYPE_CHECKING:
     import xarray as xr
 
-PROGRAM = ("downbeat_version", "git_revision", "compiler")  # that wrote a file
+PROGRAM = ("downbeat_version", "git_revision", "compiler")  # attributes of the program that wrote a file
 SCHEMA_VERSION = 1  # of the record
-AS_GOOD = 1.1  # schemes within this of the smallest error are as good (docs/clock-experiments.md)
+AS_GOOD = 1.1  # schemes with an error up to this multiple of the smallest count as equal (docs/clock-experiments.md)
 
 
 def skews_of_file(data: xr.Dataset) -> ExitSkews:
@@ -47,12 +47,12 @@ def skews_of_file(data: xr.Dataset) -> ExitSkews:
 
 
 def shares_clock(data: xr.Dataset) -> bool:
-    """Whether all ranks share a clock whose true error is unknown, so that offsets do not rank the schemes."""
+    """True if all ranks share a clock whose true error is unknown, so that offsets do not rank the schemes."""
     return "true_max" not in data and str(data.attrs.get("clock_domains")) == "1"
 
 
 def best_scheme(data: xr.Dataset) -> BestScheme | SharedClock:
-    """The quickest of the good schemes in a file of `downbeat-bench clock`."""
+    """The quickest scheme whose error is as good as the smallest one, in a file of `downbeat-bench clock`."""
     if shares_clock(data):
         return SharedClock()
     table = Schemes.of(data)
@@ -105,7 +105,7 @@ FILE_FACTS: dict[str, Callable[[xr.Dataset], Fact]] = {
 
 
 def is_clock_file(path: Path) -> bool:
-    """Whether a path is a file of an experiment on clocks or synchronizers, without operations."""
+    """True for a file of an experiment on clocks or synchronizers, without operations."""
     if not path.is_file():
         return False
     with open_netcdf(path) as file:
@@ -153,7 +153,7 @@ def pictures_of(kind: str) -> tuple[Callable[[xr.Dataset], list[Picture]], ...]:
 
 
 def measured(data: xr.Dataset, attributes: dict[str, str]) -> list[tuple[str, str]]:
-    """How a file was measured: names and texts."""
+    """The conditions of the measurement in a file: names and texts."""
     settings = [
         f"{name.removeprefix(LIBRARY_SETTING)}={value}"
         for name, value in attributes.items()
@@ -178,7 +178,7 @@ def sizes_table(data: xr.Dataset) -> Table:
 
 
 def variables_table(data: xr.Dataset) -> Table:
-    """The variables of a file; of those with a single value, the value."""
+    """The variables of a file; a variable with a single value has it."""
     rows = [
         (
             str(name),
@@ -200,7 +200,7 @@ def record_of(data: xr.Dataset) -> dict[str, object]:
         "dimensions": {str(name): size for name, size in data.sizes.items()},
         "variables": {
             str(name): {
-                "dimensions": [str(each) for each in variable.dims],
+                "dimensions": [str(name) for name in variable.dims],
                 "unit": str(variable.attrs.get("units", "")),
                 "meaning": str(variable.attrs.get("long_name", "")),
                 "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,

@@ -1,4 +1,7 @@
-"""The slow node or link: `downbeat locate`."""
+"""The view of `downbeat locate`: slow nodes and links, then remarks, a table of settings, and heat maps on pages.
+
+A setting is one kind of measurement of all pairs of nodes, e.g. a message size.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from downbeat.statistics.faults import FACTOR
 from downbeat.text import PERCENT
 
 MAX_SLOW = 40  # rows of the slowest pairs on a page
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 1  # of the record
 FIELDS = {
     "setting": Field("setting"),
     "pairs": Field("pairs", "number"),
@@ -32,15 +35,16 @@ FIELDS = {
 
 
 def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View:
-    """What is slow, first; then what cannot be named and what failed; then the settings and heat maps.
+    """Makes the view: slow nodes and links, other remarks, failed pairs, settings, heat maps.
 
     Args:
-        findings: of each setting.
-        depth: up to which the view is shown; pictures are drawn for pages alone.
+        findings: findings of each setting.
+        depth: depth that is shown; pictures are drawn for pages only.
     """
-    accused = [fact for each in findings for fact in each.accused]
+    accused = [fact for setting in findings for fact in setting.accused]
     accused.sort(key=lambda fact: isinstance(fact, SlowLinks))
-    remarks = [*(fact for each in findings for fact in each.remarks), *failed_pairs(each.times for each in findings)]
+    remarks = [fact for setting in findings for fact in setting.remarks]
+    remarks += failed_pairs(setting.times for setting in findings)
     frame = summary(findings)
     blocks: list[Block] = [Line(fact, "answer") for fact in accused]
     blocks += [Line(fact, role_of(fact, bool(accused))) for fact in remarks]
@@ -50,7 +54,7 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
     if depth >= Depth.PAGE:
         from downbeat.locate.pictures import heat_map
 
-        blocks += [heat_map(each) for each in findings]
+        blocks += [heat_map(setting) for setting in findings]
     slow = slowest(findings)
     if len(slow):
         blocks.append(Table("The slowest pairs", slow, depth=Depth.PAGE))
@@ -63,7 +67,7 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
 
 
 def role_of(fact: Fact, accused: bool) -> Role:
-    """The role of a fact that accuses nobody; `accused`: whether there are accusations."""
+    """The role of a fact that names no slow node or link; `accused` is True if other facts name some."""
     if isinstance(fact, FailedPairs):
         return "warning"
     if accused or not isinstance(fact, NothingSlow | NotSteady | TooFewNodes):
@@ -72,40 +76,42 @@ def role_of(fact: Fact, accused: bool) -> Role:
 
 
 def summary(findings: Sequence[Findings]) -> pd.DataFrame:
-    """A row for each setting."""
+    """The table of settings, a row per setting."""
     return pd.DataFrame(
         [
             {
-                "setting": each.times.setting,
-                "nodes": len(each.times.names),
-                "pairs": int(np.count_nonzero(np.triu(~np.isnan(np.fmax(each.deviations, each.deviations.T)), 1))),
-                "failed": len(each.times.failed),
-                "slow_nodes": sum(fact.name() == "slow_node" for fact in each.accused),
-                "slow_links": sum(len(getattr(fact, "links", ())) for fact in each.accused),
-                "steady": "no" if each.unsteady else "yes",
-                "node_power": each.located.node_power,
-                "link_power": each.located.link_power,
-                "power": f"{PERCENT * each.located.node_power:.0f}, {PERCENT * each.located.link_power:.0f}",
+                "setting": setting.times.setting,
+                "nodes": len(setting.times.names),
+                "pairs": int(
+                    np.count_nonzero(np.triu(~np.isnan(np.fmax(setting.deviations, setting.deviations.T)), 1))
+                ),
+                "failed": len(setting.times.failed),
+                "slow_nodes": sum(fact.name() == "slow_node" for fact in setting.accused),
+                "slow_links": sum(len(getattr(fact, "links", ())) for fact in setting.accused),
+                "steady": "no" if setting.unsteady else "yes",
+                "node_power": setting.located.node_power,
+                "link_power": setting.located.link_power,
+                "power": f"{PERCENT * setting.located.node_power:.0f}, {PERCENT * setting.located.link_power:.0f}",
             }
-            for each in findings
+            for setting in findings
         ]
     )
 
 
 def slowest(findings: Sequence[Findings]) -> pd.DataFrame:
-    """The pairs that are slower than their peers by FACTOR, the slowest first."""
+    """The pairs that take FACTOR times as long as their peers or longer, the slowest first."""
     rows = []
-    for each in findings:
-        ratios = np.exp(each.deviations)
-        ratios = ratios if each.times.directed else np.triu(np.fmax(ratios, ratios.T), 1)
+    for setting in findings:
+        ratios = np.exp(setting.deviations)
+        ratios = ratios if setting.times.directed else np.triu(np.fmax(ratios, ratios.T), 1)
         for a, b in np.argwhere(ratios > FACTOR):
-            rows.append((each.times.setting, each.times.names[a], each.times.names[b], float(ratios[a, b])))
+            rows.append((setting.times.setting, setting.times.names[a], setting.times.names[b], float(ratios[a, b])))
     rows.sort(key=lambda row: -row[3])
     return pd.DataFrame(rows[:MAX_SLOW], columns=["setting", "node", "with", "times its peers"])
 
 
 def following(paths: Sequence[Path], page: Path | None) -> tuple[Command, ...]:
-    """What to do after `downbeat locate`."""
+    """The next command after `downbeat locate`; none if a page was written or several files were read."""
     if page or len(paths) > 1:
         return ()
     return (Command((shlex.join(["downbeat", "locate", str(paths[0]), "-o", "pairs.html"]),), "next"),)

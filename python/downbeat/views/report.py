@@ -1,4 +1,4 @@
-"""The view of a report: of an experiment, a tuning or a file on clocks, or of several of them together."""
+"""The view of `downbeat report`: of experiments, tunings and files on clocks, one or several (sources) on a page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from downbeat.views.tuning import tuning_view
 if TYPE_CHECKING:
     import xarray as xr
 
-FIRST = (draw_contrast, draw_starts)  # are in sections of their own
+FIRST = (draw_contrast, draw_starts)  # pictures in sections of their own, so not among "More pictures"
 
 
 Source: TypeAlias = "Experiment | TuningRecord | xr.Dataset"
@@ -85,7 +85,7 @@ def make_report(paths: Sequence[Path]) -> View:
 
 
 def with_names(sources: Iterable[tuple[str, Source]]) -> list[tuple[str, Source]]:
-    """Sources with names of their own: experiments of one name by their directories."""
+    """Gives sources unique names: experiments of the same name are named by their directories."""
     every = list(sources)
     repeated = {name for name, count in Counter(name for name, _ in every).items() if count > 1}
     experiments = names_of_history([source for _, source in every if isinstance(source, Experiment)])
@@ -99,7 +99,7 @@ def first_heading(view: View) -> int:
 
 
 def lead_of(name: str, view: View, alone: bool) -> Iterator[Line]:
-    """The sentences before the first heading of a view, with the name of its source; `alone`: with its title."""
+    """The sentences before the first heading of a view, after the name of its source; `alone` adds its title."""
     lines = [block for block in view.blocks[: first_heading(view)] if isinstance(block, Line)]
     if view.byline and alone:
         yield Line(f"{view.title}; {view.byline}", label=name)
@@ -137,7 +137,7 @@ def view_of(source: Source, name: str) -> View:
 
 
 def where_and_when(source: Source) -> str:
-    """Returns the end of a title: host and day of the first launch."""
+    """The end of a title: host and day of the first launch."""
     if isinstance(source, ToolExperiment):
         return ""
     if isinstance(source, TuningRecord):
@@ -149,7 +149,7 @@ def where_and_when(source: Source) -> str:
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
-    """Opens a path: an experiment, a tuning, or each file of another kind by itself."""
+    """Opens a path: an experiment, a tuning, or each file on clocks by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
     if (path / PROBE).is_dir() or (path / RECORD_FILE).is_file():
@@ -223,19 +223,21 @@ def experiment_page(experiment: Experiment) -> View:
 def byline(experiment: Experiment, contrast: Contrast) -> str:
     """Describes the measurement in one line."""
     configurations = {launch.configuration for launch in experiment.launches}
-    each = len(experiment.launches) / len(configurations)
+    per_configuration = len(experiment.launches) / len(configurations)
     versions = dict.fromkeys(short_version(str(launch.context["mpi_library"])) for launch in experiment.launches)
     return "; ".join(
         [
             f"{listed(sorted({launch.ranks for launch in experiment.launches}))} ranks, {listed(versions)}",
-            f"{each:.3g} launches{' of each' if len(configurations) > 1 else ''}" if each != 1 else "1 launch",
+            f"{per_configuration:.3g} launches{' of each' if len(configurations) > 1 else ''}"
+            if per_configuration != 1
+            else "1 launch",
             *([start_text(contrast.start)] if contrast.start else []),
         ]
     )
 
 
 def unique_pictures(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks in which no two pictures have the same name, an anchor of the page, or the same caption."""
+    """Yields blocks with unique names of pictures, and a reference in place of a repeated caption."""
     names: Counter[str] = Counter()
     titles: dict[str, str] = {}
     for block in blocks:

@@ -1,4 +1,7 @@
-"""The view of results of other tools, of `downbeat show` and `downbeat report`: cells over launches, runs, damage."""
+"""The view of results of other tools (OSU, IMB, nccl-tests ...) in `downbeat show` and `downbeat report`.
+
+A run of a tool counts as a launch. A kind is a metric of a tool, e.g. bandwidth (`data/readers/kinds.py`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from downbeat.comparison.summaries import described_cells, typical_of_launches
 from downbeat.data.cells import STATISTICS, Cells
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.readers import counted_over_files
-from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, Kind
+from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN
 from downbeat.output.blocks import Block, Depth, Heading, Line, Picture, Table, Terms, View
 from downbeat.output.facts.tool_results import LaunchSpread
 from downbeat.output.fields import Field, factor_field
@@ -25,16 +28,16 @@ from downbeat.tables import Table as Columns
 from downbeat.text import counted, listed
 
 SCHEMA_VERSION = 1  # of the record
-STARTED = ("synchronizer", "barrier_algorithm", "timing")  # are those of the tool
-SERIES = tuple(name for name in FACTORS if name not in (*STARTED, "operation", "size"))
-ORDER = ("algorithm", "datatype", "ranks", "variant", "library", "operation")  # of rows, the last one first
-SHOWN = ("median", "p95", "p99")  # statistics of kinds that have all of them, as of experiments of ours
+START_FACTORS = ("synchronizer", "barrier_algorithm", "timing")  # determined by the tool, so not shown
+SERIES = tuple(name for name in FACTORS if name not in (*START_FACTORS, "operation", "size"))
+SORT_KEYS = ("algorithm", "datatype", "ranks", "variant", "library", "operation")  # of rows, the last is the first key
+SHOWN_STATISTICS = ("median", "p95", "p99")  # of kinds that have all STATISTICS
 SPREAD, SPREAD_MEANING = "spread", "largest launch / smallest launch, of the first of these numbers"
 PICTURE_CAPTION = "{} over launches, with the smallest and the largest launch."
 
 
 class Typical(Columns):
-    """A kind of number of a cell over its launches."""
+    """A row per cell, kind and statistic: a number over launches."""
 
     row: Ints = column("first row of the cell among the cells of all launches")
     kind: Texts = column("kind of the number")
@@ -46,19 +49,21 @@ class Typical(Columns):
 
 
 def typical_numbers(experiment: ToolExperiment, metric: str) -> Typical:
-    """The numbers of all cells, of one kind or of all.
+    """Summarizes the numbers of all cells over launches, of the kind `metric`, or of all kinds if it is empty.
 
     Raises:
         UsageError: there is no number of this kind.
     """
     if metric:
-        experiment.lines_on_metric(metric)
+        experiment.lines_on_metric(metric)  # raises if there is no such kind
     cells, rows = experiment.cell_table, []
-    complete = {kind for kind, _ in experiment.kinds if all((kind, each) in experiment.kinds for each in STATISTICS)}
+    complete = {
+        kind for kind, _ in experiment.kinds if all((kind, statistic) in experiment.kinds for statistic in STATISTICS)
+    }
     numbers = {
         (kind, statistic): cells.source[f"{kind}_{statistic}"].to_numpy(dtype=float)
         for kind, statistic in experiment.kinds
-        if metric in ("", kind) and (statistic in SHOWN or kind not in complete)
+        if metric in ("", kind) and (statistic in SHOWN_STATISTICS or kind not in complete)
     }
     for _, indices in grouped(*(getattr(cells, name) for name in FACTORS)):
         counted_rows = indices[cells.counts[indices]]
@@ -72,7 +77,7 @@ def typical_numbers(experiment: ToolExperiment, metric: str) -> Typical:
 
 
 def tool_view(experiment: ToolExperiment, metric: str = "", page: bool = False) -> View:
-    """The view of results of other tools; `page`: with pictures and all runs."""
+    """Makes the view; `page` adds pictures and the table of runs."""
     numbers, cells = typical_numbers(experiment, metric), experiment.cell_table
     runs = experiment.results.runs
     tools = listed(dict.fromkeys(f"{run.tool} {run.version}".strip() for run in runs))
@@ -102,7 +107,7 @@ def tool_view(experiment: ToolExperiment, metric: str = "", page: bool = False) 
 
 
 def spread_of(numbers: Typical) -> list[LaunchSpread]:
-    """How much launches of a cell differ, of the first kind of each cell."""
+    """The ratio of the slowest to the fastest launch of cells, by the first kind of each cell."""
     if not len(numbers):
         return []
     first = numbers[np.unique(numbers.row, return_index=True)[1]]
@@ -113,29 +118,29 @@ def spread_of(numbers: Typical) -> list[LaunchSpread]:
 
 
 def tables_of(cells: Cells, numbers: Typical) -> Iterator[Table]:
-    """A table for the operations of each set of kinds, a row per cell and a column per kind."""
+    """Yields a table for all operations with the same kinds: a row per cell, a column per kind and statistic."""
     explained: set[str] = set()
     operations, pairs = cells.operation[numbers.row], list(zip(numbers.kind, numbers.statistic, strict=True))
     kinds_of: dict[str, dict[tuple[str, str], None]] = {}
     for operation, pair in zip(operations, pairs, strict=True):
         kinds_of.setdefault(operation, {})[pair] = None
     order = {kind: position for position, kind in enumerate(KINDS)}
-    sets = {name: tuple(sorted(each, key=lambda pair: order[pair[0]])) for name, each in kinds_of.items()}
+    sets = {name: tuple(sorted(kinds, key=lambda pair: order[pair[0]])) for name, kinds in kinds_of.items()}
     for kinds in dict.fromkeys(sets.values()):
         inside = numbers[np.array([sets[operation] == kinds for operation in operations])]
         rows = np.array(list(dict.fromkeys(inside.row.tolist())))
-        keys = [getattr(cells[rows], name) for name in ("size", *ORDER)]
-        rows = rows[np.lexsort([np.unique(each, return_inverse=True)[1] for each in keys])]
+        keys = [getattr(cells[rows], name) for name in ("size", *SORT_KEYS)]
+        rows = rows[np.lexsort([np.unique(key, return_inverse=True)[1] for key in keys])]
         group = cells[rows]
         varying = [name for name in FACTORS if name not in IMPLIED and len(set(getattr(group, name))) > 1]
-        labels = sorted({"operation", "size", *varying} - set(STARTED), key=FACTORS.index)
+        labels = sorted({"operation", "size", *varying} - set(START_FACTORS), key=FACTORS.index)
         frame = group.frame(*labels).set_axis(rows, axis=0)
         fields = {name: factor_field(name) for name in labels} | {"launches": Field("launches", "number")}
         first = inside[np.unique(inside.row, return_index=True)[1]]
         frame["launches"] = pd.Series(first.launches, first.row)
         for kind, statistic in kinds:
-            alone = sum(each == kind for each, _ in kinds) == 1
-            name = kind if alone else f"{kind} {statistic}"
+            has_one_statistic = sum(name == kind for name, _ in kinds) == 1
+            name = kind if has_one_statistic else f"{kind} {statistic}"
             values = inside[(inside.kind == kind) & (inside.statistic == statistic)]
             frame[name] = pd.Series(values.median, values.row)
             meaning = "" if kind in explained else KINDS[kind].meaning
@@ -153,35 +158,31 @@ def tables_of(cells: Cells, numbers: Typical) -> Iterator[Table]:
 
 
 def pictures_of(cells: Cells, numbers: Typical) -> Iterator[Picture]:
-    """A picture for each kind that is the first of some operation: a panel for each operation, sizes along the axis."""
+    """Yields a picture per kind, with a panel against size for each operation that has this kind first."""
     first = numbers[np.unique(numbers.row, return_index=True)[1]]
     for name, group in first.groups(first.kind):
         kind = KINDS[name]
-        unit, factor = UNITS_SHOWN[kind.unit][0], FACTORS_SHOWN[kind.unit]
+        unit, factor = UNITS_SHOWN[kind.unit][0], PRINTED_FACTORS[kind.unit]
         panels = []
-        for operation, every in grouped(cells[group.row].operation):
-            sizes = cells[group.row][every].size
-            rows = every[sizes > 0] if sizes.any() else every  # a logarithmic axis has no place for empty messages
+        for operation, all_rows in grouped(cells[group.row].operation):
+            sizes = cells[group.row][all_rows].size
+            rows = all_rows[sizes > 0] if sizes.any() else all_rows  # a logarithmic axis cannot show size 0
             rows = rows[np.argsort(cells[group.row][rows].ranks, kind="stable")]  # legends count upward
             of_operation, values = cells[group.row][rows], group[rows]
             names = described_cells(of_operation, SERIES)
-            low, high = (np.where(values.launches > 1, each * factor, np.nan) for each in (values.low, values.high))
+            low, high = (np.where(values.launches > 1, end * factor, np.nan) for end in (values.low, values.high))
             lines = lines_of(names, at_least_one(of_operation.size), values.median * factor, low, high)
             panels.append(Panel(lines, "size [bytes]", f"{kind.label} [{unit}]", str(operation), "bytes", "log"))
-        caption = PICTURE_CAPTION.format(f"{meaning_of(kind)}, {unit}: the typical launch")
+        meaning = kind.meaning[0].upper() + kind.meaning[1:]
+        caption = PICTURE_CAPTION.format(f"{meaning}, {unit}: the typical launch")
         yield make_picture(str(name), kind.label[0].upper() + kind.label[1:], caption, panels)
 
 
-FACTORS_SHOWN = {"s": 1e6, "B/s": 1e-6, "1/s": 1.0, "1": 1e2}
-
-
-def meaning_of(kind: Kind) -> str:
-    """The meaning of a kind as the beginning of a sentence."""
-    return kind.meaning[0].upper() + kind.meaning[1:]
+PRINTED_FACTORS = {"s": 1e6, "B/s": 1e-6, "1/s": 1.0, "1": 1e2}  # unit -> factor to the printed unit
 
 
 def runs_table(experiment: ToolExperiment) -> Table:
-    """The runs, with where they are from."""
+    """The table of runs, with their files and lines."""
     counts = pd.Series(experiment.results.numbers.run).value_counts()
     rows = [
         {
@@ -198,7 +199,7 @@ def runs_table(experiment: ToolExperiment) -> Table:
 
 
 def record_of(experiment: ToolExperiment, numbers: Typical) -> dict[str, object]:
-    """The numbers for programs, in SI."""
+    """The record for JSON, in SI units."""
     cells = experiment.cell_table
     factors = cells[numbers.row].frame(*FACTORS).reset_index(drop=True)
     rows = factors.join(numbers.frame().drop(columns="row"))

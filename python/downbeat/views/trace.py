@@ -1,4 +1,8 @@
-"""Recordings of `downbeat trace`, and the late ranks in them: `downbeat arrivals`."""
+"""The views of `downbeat trace` (what was recorded) and `downbeat arrivals` (late ranks and the cost of waiting).
+
+A call site is a collective at one place of the program, on one communicator; a phase is a section of the program that
+MPI_Pcontrol marks.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +42,12 @@ from downbeat.trace.recording import Recording
 from downbeat.trace.starts import Starts
 from downbeat.trace.trace import faults_of, recorded, totals_block
 
-SCHEMA_VERSION = 1
-MAX_SITES = 12  # in the table on a terminal; pages have MAX_SITE_ROWS, JSON has all
-MAX_SITE_ROWS = 20
+SCHEMA_VERSION = 1  # of the record
+MAX_SITES = 12  # call sites in the table on a terminal
+MAX_SITE_ROWS = 20  # call sites in the table on a page; JSON has all
 MAX_SECTIONS = 5  # call sites with pictures
-WIDEST = 16  # ranks whose representative patterns are a table
-MAX_BARS = 8  # in a terminal; the page has all
+MAX_PATTERN_RANKS = 16  # of a site whose representative calls are shown in a table
+MAX_BARS = 8  # ranks with a bar on a terminal; the page has all
 SHARES = "of the time of processes, the run of each rank"
 SHARES_OF_THREADS = (
     f"shares are {SHARES}, whatever number of threads it has: a moment in which several of them are in collectives is "
@@ -52,13 +56,13 @@ SHARES_OF_THREADS = (
 
 
 def arrivals_view(arrivals: Arrivals, title: str, baseline: Floats | None = None, depth: Depth = Depth.TEXT) -> View:
-    """The late ranks, and the cost of waiting for them.
+    """Makes the view of `downbeat arrivals`.
 
     Args:
-        arrivals: with their tables.
-        title: of the page.
-        baseline: of each call site, s; None without a baseline.
-        depth: up to which the view is shown; pictures are drawn for pages alone.
+        arrivals: the analyzed recording.
+        title: title of the page.
+        baseline: time of each call site from a common start, s; None without a baseline.
+        depth: depth that is shown; pictures are drawn for pages only.
     """
     blocks = (
         *lead_blocks(arrivals, run_fact(arrivals)),
@@ -74,7 +78,7 @@ def arrivals_view(arrivals: Arrivals, title: str, baseline: Floats | None = None
 
 
 def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequence[Block]) -> dict[str, object]:
-    """The numbers for JSON; times in s."""
+    """The record for JSON; times in s."""
     sites = table_rows(arrivals.sites.frame().assign(baseline=np.nan if baseline is None else baseline))
     return {
         "schema_version": SCHEMA_VERSION,
@@ -99,13 +103,13 @@ def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequenc
 def lead_blocks(
     arrivals: Arrivals, run: RunAndAccuracy, caveats: Sequence[Fact] = (), doubtful: Sequence[int] = ()
 ) -> list[Block]:
-    """The verdict and its caveats.
+    """The verdict, warnings, and short sentences with labels.
 
     Args:
-        arrivals: with their tables.
-        run: its length, and the accuracy of times.
+        arrivals: the analyzed recording.
+        run: the fact on the length of the run and the accuracy of times.
         caveats: facts that put the verdict in doubt.
-        doubtful: the ranks that these facts concern.
+        doubtful: ranks of these facts.
     """
     verdict, messages = waiting_verdict(arrivals, frozenset(doubtful)), message_facts(arrivals)
     candidates = [*([verdict] if verdict else []), *site_facts(arrivals)[:1], *messages, NothingAnalyzed()]
@@ -124,7 +128,7 @@ def lead_blocks(
 
 
 def time_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
-    """Where the time of each rank went: bars on a terminal, a picture on a page."""
+    """The time of each rank by activity: bars on a terminal, a picture on a page."""
     if not len(arrivals.by_rank):
         return []
     bars = bar_lines(arrivals.by_rank, not len(arrivals.kinds), arrivals.late_ranks.rank[:2].tolist())
@@ -136,47 +140,48 @@ def time_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
     return blocks
 
 
+# Activity -> character of a bar.
 MARKS = {"computing": ".", "waiting": "#", "operation": "=", "point_to_point": "+", "other_MPI": "-"}
 
 
 def bar_lines(by_rank: RankTimes, only_collectives: bool, first: list[int]) -> tuple[str, ...]:
-    """Where the time of each rank goes, a bar per rank.
+    """Draws the time of each rank by activity as a bar of characters.
 
     Args:
         by_rank: times of all ranks.
-        only_collectives: nothing else is known.
-        first: ranks to show in any case.
+        only_collectives: True if the recording has no other MPI calls.
+        first: ranks that are always shown.
     """
     kinds = [name for name in PARTS if by_rank.part(name).sum() > 0]
     keys = "  ".join(f"{MARKS[name]} {part_name(name, only_collectives)}" for name in kinds)
     shown = ranks_to_show(by_rank, MAX_BARS, first)
     names = [f"rank {rank}" for rank in shown.rank]
-    heads, most = max(map(len, names)), float(by_rank.sums().max())
+    name_width, longest = max(map(len, names)), float(by_rank.sums().max())
     with_share = "waiting" in kinds
-    cells = WIDTH - heads - 1 - (len(" 100 % waiting") if with_share else 0)
+    bar_width = WIDTH - name_width - 1 - (len(" 100 % waiting") if with_share else 0)
     times = np.stack([shown.part(name) for name in kinds], axis=1) if kinds else np.zeros((len(shown), 0))
     lines = [f"time by rank: {keys}"]
     for name, row, waiting, total in zip(names, times, shown.waiting, shown.sums(), strict=True):
-        stops = np.round(cells * np.cumsum(row) / most).astype(int) if most > 0 else [0] * len(kinds)
+        stops = np.round(bar_width * np.cumsum(row) / longest).astype(int) if longest > 0 else [0] * len(kinds)
         bar = "".join(MARKS[kind] * count for kind, count in zip(kinds, np.diff(stops, prepend=0), strict=True))
         share = f" {100 * waiting / max(float(total), 1e-12):3.0f} % waiting"
-        lines.append(f"{name:<{heads}} {bar:<{cells}}{share if with_share else ''}".rstrip())
+        lines.append(f"{name:<{name_width}} {bar:<{bar_width}}{share if with_share else ''}".rstrip())
     left_out = len(by_rank) - len(shown)
     return (*lines, *([f"{left_out} more ranks are on the page and in JSON (--json)"] if left_out else []))
 
 
-def ranks_to_show(by_rank: RankTimes, most: int, first: list[int]) -> RankTimes:
-    """At most `most` ranks: some by their numbers, the one that waits most, and others between.
+def ranks_to_show(by_rank: RankTimes, count: int, first: list[int]) -> RankTimes:
+    """Chooses ranks: `first`, the rank that waits longest, and an evenly spaced sample of the others.
 
     Args:
         by_rank: times of all ranks.
-        most: ranks.
-        first: ranks to show in any case.
+        count: maximum number of ranks.
+        first: ranks that are always shown.
     """
     ranks = by_rank.rank.tolist()
-    chosen = [rank for rank in dict.fromkeys([*first, ranks[int(by_rank.waiting.argmax())]]) if rank in ranks][:most]
+    chosen = [rank for rank in dict.fromkeys([*first, ranks[int(by_rank.waiting.argmax())]]) if rank in ranks][:count]
     between = [rank for rank in ranks if rank not in chosen]
-    chosen += evenly(between, most - len(chosen)) if most > len(chosen) else []
+    chosen += evenly(between, count - len(chosen)) if count > len(chosen) else []
     return by_rank[np.isin(by_rank.rank, chosen)]
 
 
@@ -202,7 +207,7 @@ LATE_FIELDS = {
 
 
 def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
-    """The ranks that others wait for; sentences from a depth on, a table on pages."""
+    """The ranks that other ranks wait for: sentences from `depth` on, a table on pages."""
     late = arrivals.late_ranks[:MAX_SITE_ROWS]
     if not len(late):
         return []
@@ -224,20 +229,20 @@ def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
 
 
 def site_title(sites: Sites, at: int) -> str:
-    """The operation of a site and its place."""
+    """The title of a call site: operation, communicator, source position and phase."""
     on = f" on {sites.communicators[at]}" if sites.communicators[at] else ""
     where = f"{mpi_name(sites.operation[at], sites.kind[at])}{on} at {sites.name[at]}"
     return f"{where}, in {sites.phase[at]}" if sites.phase[at] else where
 
 
 def ranks_and_shares(rank: Ints, share: Floats) -> list[str]:
-    """Ranks with the share of the waiting that each causes; a dash for none."""
+    """Formats ranks with the share of the waiting that each causes; a dash stands for rank -1 (unknown)."""
     pairs = zip(rank, share, strict=True)
-    return [f"rank {each}, {percent_text(caused)}" if each >= 0 else "-" for each, caused in pairs]
+    return [f"rank {number}, {percent_text(caused)}" if number >= 0 else "-" for number, caused in pairs]
 
 
 def known_wait_shares(sites: Sites | PhaseTimes) -> Floats:
-    """The share of waiting in the time of calls; NaN where no call was recorded whole."""
+    """The share of waiting in the time of calls; NaN if no call was recorded by all its ranks."""
     known = (sites.wait > 0) | (sites.wait_sampling < sites.time)
     return np.where(known, wait_shares(sites)[0], np.nan)
 
@@ -268,9 +273,9 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
     """The call sites: sentences on the largest ones, and a table.
 
     Args:
-        arrivals: with their tables.
-        baseline: of each call site, s; None without a baseline.
-        depth: from which on they are shown.
+        arrivals: the analyzed recording.
+        baseline: time of each call site from a common start, s; None without a baseline.
+        depth: smallest depth that shows them.
     """
     sites, count = arrivals.sites[:MAX_SITE_ROWS], len(arrivals.sites)
     if not count:
@@ -278,7 +283,11 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
     facts = site_facts(arrivals)
     if waiting_verdict(arrivals) is None:
         facts = facts[1:]  # the first one is the verdict
-    numbered = [f"{at + 1} {site_title(sites, at)}{overlap_text(sites, at)}" for at in range(len(sites))]
+    numbered = []
+    for at in range(len(sites)):
+        # The time between call and wait.
+        overlap = f", overlap {microseconds(sites.overlap[at])} us" if sites.kind[at] in LATER else ""
+        numbered.append(f"{at + 1} {site_title(sites, at)}{overlap}")
     frame = sites.frame("calls", "bytes", "share", "after_last", "spread_p50", "spread_p95", "spread_p99").assign(
         call=numbered,
         size=sites.size.astype(int),
@@ -311,11 +320,6 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
             else []
         ),
     ]
-
-
-def overlap_text(sites: Sites, at: int) -> str:
-    """The time between call and wait; empty for calls that block."""
-    return f", overlap {microseconds(sites.overlap[at])} us" if sites.kind[at] in LATER else ""
 
 
 PHASE_FIELDS = {
@@ -378,7 +382,7 @@ def kind_blocks(arrivals: Arrivals) -> list[Block]:
 
 
 def kind_row(kind: str, times: KindTimes, run: float) -> dict[str, object]:
-    """A kind of MPI calls: calls, share of the run (mean, least, most of the ranks), share that is analyzed."""
+    """A row on a kind of MPI calls: calls, share of the run (mean, minimum, maximum over ranks), analyzed share."""
     share = times.time / (run or np.nan)
     least, most = (f"{100 * share[at]:.1f} ({times.rank[at]})" for at in (int(share.argmin()), int(share.argmax())))
     analyzed = float(times.analyzed.sum() / times.time.sum()) if times.time.any() else 0.0
@@ -387,7 +391,7 @@ def kind_row(kind: str, times: KindTimes, run: float) -> dict[str, object]:
 
 
 def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
-    """The largest call sites, for pages: pictures of each, and the calls that stand for all."""
+    """For pages: pictures of the largest call sites, and their representative calls."""
     if depth < Depth.PAGE:
         return []
     from downbeat.trace.pictures import site_pictures
@@ -396,7 +400,7 @@ def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
     for number in range(min(MAX_SECTIONS, len(sites))):
         title = f"{number + 1}. {site_title(sites, number)}"
         blocks += [Heading(title, depth=Depth.PAGE), *site_pictures(arrivals, number, site_title(sites, number))]
-        if sites.sampled[number] and 2 <= sites.size[number] <= WIDEST:
+        if sites.sampled[number] and 2 <= sites.size[number] <= MAX_PATTERN_RANKS:
             patterns.append(Table(title, patterns_frame(arrivals, number), depth=Depth.PAGE))
     if patterns:
         use = Line("For downbeat arrivals --export, and downbeat tune: how late each rank came.", depth=Depth.PAGE)
@@ -405,7 +409,7 @@ def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
 
 
 def note_blocks(arrivals: Arrivals) -> list[Block]:
-    """What is left out, and what else is to be known."""
+    """Notes on omitted records and on the meaning of the numbers."""
     notes: list[Fact | str] = [
         *(RecordsLeftOut(number, reason) for reason, number in arrivals.left_out.items()),
         *([SHARES_OF_THREADS] if arrivals.threads != arrivals.ranks else []),
@@ -416,12 +420,12 @@ def note_blocks(arrivals: Arrivals) -> list[Block]:
 
 
 def following(options: Sequence[str], baseline: str, page: Path | None) -> tuple[Block, ...]:
-    """What to do after `downbeat arrivals`.
+    """The next command after `downbeat arrivals`.
 
     Args:
-        options: of the command.
-        baseline: the command that measures a baseline; empty: there is one, or none can be measured.
-        page: that was written; None: none.
+        options: options of the command.
+        baseline: command that measures a baseline; empty if there is a baseline, or none can be measured.
+        page: the written page; None without a page.
     """
     again = shlex.join(["downbeat", "arrivals", *options])
     if baseline:
@@ -447,13 +451,13 @@ START_FIELDS = declared_fields(
 
 
 def recording_view(recording: Recording, directory: Path, status: int = 0, job: str = "") -> View:
-    """What `downbeat trace` recorded of a job.
+    """Makes the view of `downbeat trace`: totals of a recorded job, faults, and harmonized barriers.
 
     Args:
-        recording: of the job.
-        directory: that it is in.
-        status: of the launcher.
-        job: its name, if there are several in the directory.
+        recording: recording of the job.
+        directory: directory of the recording.
+        status: exit status of the launcher.
+        job: name of the job, if the directory has several.
     """
     starts = recording.starts
     if not recording.profile.calls.sum() and not len(starts):

@@ -17,7 +17,7 @@ from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, listed, mi
 from downbeat.tune.record import Contrasts, RuleGains, TuningRecord
 from downbeat.tune.rules_format import DEFAULT
 
-MAX_NUMBERS = 3
+MAX_NUMBERS = 3  # gains in large figures
 MAP_CAPTION = (
     "How many times as fast as the library's own choice each algorithm was in the sweep, from a common start, or under "
     "the arrival pattern: the typical ratio. Framed: the choice of the rules. The gain of the rules is measured in "
@@ -31,7 +31,7 @@ LABELS = {
 
 
 def tuning_view(record: TuningRecord, depth: Depth = Depth.PAGE) -> View:
-    """The view of a tuning; the map of algorithms is drawn for pages alone."""
+    """Makes the view of a tuning; heat maps of algorithms are drawn for pages only."""
     origin, question = record.origin, record.origin.question
     rules = record.rules[~record.rules.withdrawn]
     warnings = [*lines(record, TuningWarning, "warning")]

@@ -1,7 +1,7 @@
-"""Readers of results of other tools, recognized by content.
+"""Reads results of other benchmarks (OSU, IMB, nccl-tests ...), recognized by their content.
 
-A reader of texts is a module with `NAME`, `recognizes` and `read`, listed in READERS. A reader that needs a directory
-or an archive as a whole, e.g. for metadata in files of their own, has `recognizes_tree` and `read_tree`, listed in
+A reader of texts is a module with `NAME`, `recognizes` and `read`, listed in READERS. A reader that needs a whole
+directory or archive, e.g. for metadata in separate files, has `recognizes_tree` and `read_tree`, listed in
 TREE_READERS.
 """
 
@@ -20,15 +20,15 @@ from downbeat.output.facts.tool_results import Damage
 
 
 class Reader(Protocol):
-    """A module that reads the results of a tool from texts. Damaged content gives damage, never an exception."""
+    """A module that reads the results of a tool from texts. Damaged content becomes `Damage`, not an exception."""
 
     NAME: str
 
     def recognizes(self, text: str) -> bool:
-        """Whether a text has results of the tool, also among lines of other programs."""
+        """True if a text has results of the tool, possibly among lines of other programs."""
 
     def read(self, text: str, path: str) -> Results:
-        """The results in a text; `path` is for runs and damage."""
+        """Reads the results in a text; runs and damage refer to `path`."""
 
 
 class TreeReader(Protocol):
@@ -37,10 +37,10 @@ class TreeReader(Protocol):
     NAME: str
 
     def recognizes_tree(self, source: Source) -> bool:
-        """Whether a source holds results of the tool, by its names and small files."""
+        """True if a source holds results of the tool, by its names and small files."""
 
     def read_tree(self, source: Source, progress: Progress) -> Results:
-        """The results in a source; of a directory, `progress` is called for each file."""
+        """Reads the results in a source; calls `progress` for each file of a directory."""
 
 
 READERS: tuple[Reader, ...] = (osu, imb, nccl, reprompi, mpibench, skampi)
@@ -48,17 +48,17 @@ TREE_READERS: tuple[TreeReader, ...] = (pico,)
 
 
 def tool_names() -> str:
-    """The tools whose results are read."""
+    """Lists the tools whose results can be read, for messages."""
     return ", ".join([*(reader.NAME for reader in READERS), *(reader.NAME for reader in TREE_READERS)])
 
 
 def read_results(paths: Sequence[str | Path], progress: Progress = no_progress) -> Results:
     """Reads files, directories and tar archives of results of other tools.
 
-    Files that no reader recognizes are left out, with a line that counts them.
+    Skips files that no reader recognizes; a `Damage` counts them.
 
     Raises:
-        UsageError: a path does not exist, or none has results.
+        UsageError: a path does not exist, or no path has results.
     """
     chunks = []
     for number, path in enumerate(map(Path, paths)):
@@ -68,7 +68,7 @@ def read_results(paths: Sequence[str | Path], progress: Progress = no_progress) 
             raise UsageError(f"'{path}' does not exist")
         refuse_pipe(path)
         chunks.append(read_source(Source(path), progress if len(paths) == 1 else no_progress))
-    if not any(each.runs for each in chunks):
+    if not any(results.runs for results in chunks):
         more = f" and {len(paths) - 1} more have" if len(paths) > 1 else " has"
         known = f"netCDF of downbeat-bench, {tool_names()}"
         raise UsageError(f"'{paths[0]}'{more} no results that Downbeat reads; it reads: {known}")
@@ -76,7 +76,7 @@ def read_results(paths: Sequence[str | Path], progress: Progress = no_progress) 
 
 
 def read_source(source: Source, progress: Progress = no_progress) -> Results:
-    """The results in a source; without runs if no reader recognizes it."""
+    """Reads the results in a source; the results have no runs if no reader recognizes it."""
     for tree_reader in TREE_READERS:
         if tree_reader.recognizes_tree(source):
             return tree_reader.read_tree(source, progress)
@@ -97,7 +97,7 @@ UNREAD = "files without results that Downbeat reads"
 
 
 def recognizes(path: Path) -> bool:
-    """Whether a path exists and has results of another tool."""
+    """True if a path exists and has results of another tool."""
     if not path.exists() or not (path.is_file() or path.is_dir()):
         return False
     source = Source(path)
@@ -107,7 +107,7 @@ def recognizes(path: Path) -> bool:
 
 
 def counted_over_files(damages: Iterable[Damage]) -> tuple[Damage, ...]:
-    """Damage of all files, a fact for each kind, with the number of files and the first of them."""
+    """Adds up damage over files: one fact per kind, with the number of files and the first file."""
     kinds: dict[str, Damage] = {}
     for damage in damages:
         before = kinds.get(damage.what)

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks 4 to 2021: text of MPI1, NBC, RMA, EXT, P2P and MT, with groups and several counts of ranks.
+"""Reads results of the Intel MPI Benchmarks 4 to 2021: text of MPI1, NBC, RMA, EXT, P2P and MT.
 
 The formats are those of src_c/IMB_output.c and src_c/P2P of the benchmarks. A run begins with the line of the version.
 From 2018 on a barrier precedes each call of a collective (option -sync); before, a loop of calls is timed.
@@ -38,7 +38,7 @@ MODE = re.compile(r"#\s+MODE: (\S+)")
 DATE = re.compile(r"# Date\s+: (\w+ \w+ +\d+ [\d:]+ \d+)")
 DATATYPE = re.compile(r"# MPI_Datatype( for reductions)?\s+:\s+(\w+)")
 END = "# All processes entering MPI_Finalize"
-FAILURES = {  # in the place of numbers
+FAILURES = {  # words in place of numbers -> kind of damage
     "out-of-mem": "sizes that did not fit into memory",
     "int-overflow": "sizes that the tool left out because of an overflow",
     "time-out": "sizes that the tool left out at its time limit",
@@ -57,24 +57,24 @@ KIND_OF = {
 }
 GROUP, SIZE, CALLS, DEFECTS = "Group", "#bytes", "#repetitions", "defects"
 COLUMNS = {GROUP, SIZE, CALLS, DEFECTS, *KIND_OF}
-TIMES = ("t[usec]", "t_max[usec]")  # that bandwidths are computed from
+TIMES = ("t[usec]", "t_max[usec]")  # times from which the tool computes bandwidths
 UNKNOWN_COLUMNS = "tables with columns that Downbeat does not know"
-OLD_MEGABYTE = 2.0**20  # of versions before 2018
-MATCH = 0.02  # times have two decimals: sizes from 1 us on tell a megabyte from the old one, which is 5 % larger
+OLD_MEGABYTE = 2.0**20  # bytes per "Mbyte" in versions before 2018
+MATCH = 0.02  # tolerance that separates the two megabytes, 5 % apart, for times from 1 us on (two decimals)
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has a table of IMB."""
+    """True if a text has a table of IMB."""
     return CALLS in text and ("# Benchmarking " in text or "MPI Benchmark" in text)
 
 
 def read(text: str, path: str) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     damage = DamageCounter(path)
     lines = list(map(without_prefix, whole_lines(text, damage)))
     starts = [number for number, line in enumerate(lines) if "MPI Benchmark" in line and VERSION.match(line)]
     first = next((number for number, line in enumerate(lines) if BENCHMARK.match(line)), len(lines))
-    if not starts or first < starts[0]:  # the begin of the first run is missing
+    if not starts or first < starts[0]:  # the first run lacks its first lines
         starts.insert(0, first)
     runs, rows = [], []
     for run, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
@@ -90,8 +90,10 @@ def read(text: str, path: str) -> Results:
 
 
 def operation_of(name: str) -> str:
-    """Our name of an operation, from the name of a benchmark: Iallreduce, Reduce_scatter, PingPong."""
-    known = {each.name.replace("_", ""): each.name for each in COLLECTIVES} | {"pingpong": "ping_pong"}
+    """Our name of an operation, from the name of a benchmark, e.g. Iallreduce, Reduce_scatter, PingPong."""
+    known = {collective.name.replace("_", ""): collective.name for collective in COLLECTIVES} | {
+        "pingpong": "ping_pong"
+    }
     lower = name.lower()
     joined = lower.replace("_", "")
     if joined in known:
@@ -154,7 +156,7 @@ class Run:
         yield from self.numbers(table)
 
     def header(self, line: str) -> None:
-        """Reads a line of comment."""
+        """Reads a comment line."""
         if match := DATATYPE.match(line):
             self.datatypes[match[1] or ""] = match[2]
         elif match := BENCHMARK.match(line):
@@ -171,7 +173,7 @@ class Run:
             self.settings["mode"] = match[1].lower()
 
     def row(self, words: list[str], columns: list[str], line: int) -> list[dict[str, float]]:
-        """The numbers of a line by their headings; none of lines of other programs, and of failures."""
+        """The numbers of a line by their headings; empty for lines of other programs and for failures."""
         text = " ".join(words)
         for failure, what in FAILURES.items():
             if failure in text:
@@ -217,7 +219,10 @@ class Run:
 
 
 def megabyte_of(table: list[dict[str, float]], version: str) -> float:
-    """The megabyte of a table, B: versions differ in it, and a benchmark moves its size 1, 2 or 4 times in a call."""
+    """The bytes per "Mbyte" of a table, which versions define differently.
+
+    A benchmark moves its size 1, 2 or 4 times in a call.
+    """
     for row in reversed(table):
         time = next((row[name] for name in TIMES if name in row), 0.0)
         if time >= 1 and row.get("Mbytes/sec", 0.0) >= 1 and row.get(SIZE):

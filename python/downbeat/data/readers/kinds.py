@@ -1,7 +1,7 @@
-"""The kinds of numbers in results of other tools: each says what was summarized over ranks, and in which unit.
+"""Defines the kinds of numbers in results of other tools: quantity, summary over ranks, and unit.
 
-A kind with the name of one of our metrics is that metric, so its numbers are comparable with our own. What was summarized
-over calls is the statistic of a number (`Numbers.statistic`). Numbers of different kinds are never compared.
+A kind with the name of one of our metrics is that metric, so its numbers are comparable with ours. The summary over calls
+is the statistic of a number (`Numbers.statistic`). Numbers of different kinds are never compared.
 """
 # ruff: noqa: E501
 
@@ -17,15 +17,15 @@ Over = Literal["mean", "max", "min", "rank 0", "pair", "job"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What a number is.
+    """A kind of number.
 
     Attributes:
-        name: for options and columns; that of a metric of ours if it is the same.
+        name: name in options and columns; the name of a metric of ours if it is the same quantity.
         unit: "s", "B/s", "1/s", or "1" for shares.
-        over: summary over ranks; "pair": of one pair of ranks; "job": of all ranks together.
-        is_time: less is faster; else more is faster, if `is_rate`.
+        over: summary over ranks; "pair": one pair of ranks; "job": all ranks together.
+        is_time: True if a smaller number is faster.
         meaning: a description.
-        label: for an axis.
+        label: label of an axis.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Kind:
 
     @property
     def is_rate(self) -> bool:
-        """Whether more of it is faster."""
+        """True if a larger number is faster."""
         return not self.is_time and self.unit != "s"
 
     @property
     def is_ours(self) -> bool:
-        """Whether our own results have it, under the same name."""
+        """True if our own results have this kind as a metric."""
         return self.name in METRICS
 
 
 def of_metric(name: str, over: Over) -> Kind:
-    """The kind of a metric of ours."""
+    """Makes a kind from a metric of ours."""
     metric = METRICS[name]
     return Kind(name, "s", over, metric.is_time, metric.meaning, metric.label)
 
@@ -92,13 +92,13 @@ def is_rate(metric: str) -> bool:
     return metric in KINDS and KINDS[metric].is_rate
 
 
-# The metrics of ours and the kinds of other tools, by their names.
+# Name -> metric of ours or kind of another tool.
 MEASURES: dict[str, Kind | Metric] = {**KINDS, **METRICS}
 
 
-# How units are shown: their names on screens, and the kind of their fields.
+# Unit -> printed unit, and kind of a field (`output/fields.py`).
 UNITS_SHOWN = {"s": ("us", "time"), "B/s": ("MB/s", "rate"), "1/s": ("1/s", "significant"), "1": ("%", "share")}
-# Units of other tools in SI.
+# Units of other tools -> factor to SI.
 UNITS = {
     "ns": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0,
     "B/s": 1.0, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbytes/sec": 1e6,

@@ -1,6 +1,8 @@
-"""mpiBench of LLNL: lines `Bcast Bytes: 8 Iters: 1000 Avg: 1.2 Min: 1.1 Max: 1.3 Comm: MPI_COMM_WORLD Ranks: 4`.
+"""Reads results of mpiBench (LLNL).
 
-A loop of calls, each with a barrier after it unless the tool was built without, is divided by the number of calls.
+Lines are `Bcast Bytes: 8 Iters: 1000 Avg: 1.2 Min: 1.1 Max: 1.3 Comm: MPI_COMM_WORLD Ranks: 4`.
+
+The tool divides the time of a loop by the number of its calls; a barrier follows each call by default.
 """
 
 from __future__ import annotations
@@ -35,16 +37,16 @@ CORRUPTION = "buffers with wrong content, which ended the run"
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has the first line of a run, or a row."""
+    """True if a text has the first line of a run, or a row."""
     return START.search(text) is not None or ("Bytes:" in text and ROW.search(text) is not None)
 
 
 def read(text: str, path: str) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     damage = DamageCounter(path)
     runs: list[tuple[int, str, list[str]]] = []  # first line, version, hosts of the ranks
     rows: list[dict[str, object]] = []
-    ended, last = True, rows
+    ended, rows_before = True, rows  # whether the run has ended; the last row before the run
 
     def end(line: int) -> None:
         if runs and not ended:
@@ -57,7 +59,7 @@ def read(text: str, path: str) -> Results:
         if match := START.search(line):
             end(runs[-1][0] if runs else number)
             runs.append((number, match[1] or "", []))
-            ended, last = False, rows[-1:]
+            ended, rows_before = False, rows[-1:]
         elif match := ROW.search(line):
             if not runs:
                 runs.append((number, "", []))
@@ -80,13 +82,13 @@ def read(text: str, path: str) -> Results:
             damage.add(CORRUPTION, number)
         elif line.startswith("END mpiBench"):
             ended = True
-        elif runs and not ended and rows[-1:] == last and (match := HOST.match(line)):
+        elif runs and not ended and rows[-1:] == rows_before and (match := HOST.match(line)):
             runs[-1][2].append(match[2])
     end(runs[-1][0] if runs else 1)
     return Results.of_rows([tool_run(path, *run) for run in runs], rows, damage.facts())
 
 
 def tool_run(path: str, line: int, version: str, hosts: list[str]) -> ToolRun:
-    """A run, from its first line, version and the hosts of its ranks."""
+    """Makes a run from its first line, version and the hosts of its ranks."""
     context = {"hosts": ",".join(dict.fromkeys(hosts))} if hosts else {}
     return ToolRun(NAME, version, path, line, context=context, synchronizer="none", timing="back_to_back")

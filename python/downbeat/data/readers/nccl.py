@@ -1,4 +1,4 @@
-"""nccl-tests and rccl-tests: text, JSON of option -J, and rccl-tests' JSON and CSV of option -x.
+"""Reads results of nccl-tests and rccl-tests: text, JSON of option -J, and rccl-tests' JSON and CSV of option -x.
 
 The formats are those of src/common.cu and src/util.cu of the tests. A time is that of a loop of calls divided by their
 number, mean over ranks; `i_min`, `i_max`, `i_p99` and the times in JSON are of single calls, largest over processes.
@@ -54,7 +54,7 @@ LIBRARY = re.compile(r"(?:nccl-library=|[NR]CCL version *:? *)(\S+)")
 ITERATIONS = re.compile(r"\biters: (\d+) agg iters: (\d+)")
 FAILURE = re.compile(r"Test (?:\w+ )?failure|Test timeout|NCCL failure|CUDA failure")
 PROGRAM = re.compile(r"(\w+)_perf\b")
-OPERATIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}  # the others but for case and underscores
+OPERATIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}  # all other names are ours, without underscores
 KIND_OF = {  # column, also of JSON -> kind, statistic
     "time": ("latency_avg", "mean"),
     "cputime": ("cpu_time", "mean"),
@@ -72,19 +72,19 @@ SIDES = ("out", "in")
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has a header of nccl-tests, or is their JSON or CSV."""
+    """True if a text has a header of nccl-tests, or is their JSON or CSV."""
     if text.lstrip()[:1] in ("{", "["):
         return bool(re.search(r'"(?:out_of_place|nccl_version|busBw)"', text))
     return TEXT.search(text) is not None or is_csv(text)
 
 
 def is_csv(text: str) -> bool:
-    """Whether a text is CSV of rccl-tests."""
+    """True if a text is CSV of rccl-tests."""
     return bool(re.match(r"numCycle,.*\balgbw,busbw,#wrong", text, re.IGNORECASE))
 
 
 def read(text: str, path: str) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     damage = DamageCounter(path)
     if text.lstrip()[:1] in ("{", "["):
         return read_json(text, path, damage)
@@ -115,12 +115,12 @@ class Run:
     version: str = ""
     library: str = ""
     operation: str = ""
-    starts: set[str] = field(default_factory=set)  # the lines of the header that it has
-    hosts: list[str] = field(default_factory=list)  # of each rank
+    starts: set[str] = field(default_factory=set)  # lines of the header read so far
+    hosts: list[str] = field(default_factory=list)  # host of each rank
     device: str = ""
     calls: int = 0
     date: str = ""
-    failed: int = 0  # line of the first failure
+    failed: int = 0  # line of the first failure; 0: none
     ended: bool = False
     has_rows: bool = False
     columns: Sequence[str] = ()
@@ -128,7 +128,7 @@ class Run:
     sides: Sequence[str] = SIDES
 
     def tool_run(self, path: str) -> ToolRun:
-        """The run as results have it."""
+        """Converts the run for `Results`."""
         gpus = {str(self.hosts.count(host)) for host in self.hosts}
         context = {
             "library": f"NCCL {self.library}" if self.library else "",
@@ -145,7 +145,7 @@ class Run:
         return {"operation": self.operation, "ranks": len(self.hosts), "nodes": len(set(self.hosts))}
 
     def header(self, line: str) -> None:
-        """Reads a line of comment."""
+        """Reads a comment line."""
         if match := DEVICE.match(line):
             self.hosts.append(match[2])
             self.device = self.device or match[3].strip()
@@ -163,7 +163,7 @@ class Run:
             self.ended = True
 
     def row(self, words: Sequence[str], line: int, damage: DamageCounter) -> Iterator[dict[str, object]]:
-        """The numbers of a line of the table."""
+        """Reads the numbers of a line of the table."""
         stamped = "timestamp" in self.columns
         if len(words) != len(self.columns) + stamped:
             damage.add(SKIPPED if "SKIP" in words else UNREADABLE, line)
@@ -197,7 +197,7 @@ class Run:
                 yield {**case(key, self.sides[side]), **number, "calls": self.calls, "status": status}
 
     def finish(self, damage: DamageCounter, before: Run | None) -> None:
-        """Notes what is wrong with the run; `before`: the run before it in the file."""
+        """Records the damage of the run; `before` is the preceding run in the file."""
         if self.failed:
             damage.add(FAILED, self.failed)
         elif not self.ended:
@@ -209,7 +209,7 @@ class Run:
 
 
 def case(key: Mapping[str, Any], side: str) -> dict[str, object]:
-    """The columns that tell rows of a table apart."""
+    """The columns that distinguish the rows of a table."""
     settings = [f"place={side}", *(f"{name}={key[name]}" for name in ("redop", "root") if is_set(key.get(name)))]
     return {"size": count_of(key["size"]), "datatype": str(key.get("type", "")), "setting": ",".join(settings)}
 
@@ -219,7 +219,7 @@ def is_set(value: object) -> bool:
 
 
 def read_text(text: str, path: str, damage: DamageCounter) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     runs: list[Run] = []
     rows: list[tuple[int, dict[str, object]]] = []
     program = PROGRAM.search(Path(path).name)
@@ -257,7 +257,7 @@ def read_text(text: str, path: str, damage: DamageCounter) -> Results:
 
 
 def read_json(text: str, path: str, damage: DamageCounter) -> Results:
-    """The run of a JSON file; one that is cut has no numbers."""
+    """Reads the run of a JSON file; a truncated file has no numbers."""
     try:
         content = json.loads(text)
     except ValueError:
@@ -303,12 +303,12 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of JSON is a finite number."""
+    """True if a value of JSON is a finite number."""
     return isinstance(value, float | int) and math.isfinite(value)
 
 
 def date_of(text: object) -> str:
-    """A date of a file as ISO 8601; empty if it cannot be read."""
+    """Converts a date to ISO 8601; empty if it cannot be read."""
     try:
         return datetime.fromisoformat(str(text)).isoformat()
     except ValueError:
@@ -316,7 +316,7 @@ def date_of(text: object) -> str:
 
 
 def numbers_of(side: Mapping[str, Any], time: str, damage: DamageCounter) -> Iterator[dict[str, object]]:
-    """The numbers of a record of JSON or CSV; `time` is the kind of its times."""
+    """Reads the numbers of a record of JSON or CSV; `time` is the kind of its times."""
     wrong = next((number_of(str(side[name])) for name in WRONGS if name in side), None)
     if wrong:
         damage.add(WRONG_RESULTS, 1)
@@ -335,7 +335,7 @@ def numbers_of(side: Mapping[str, Any], time: str, damage: DamageCounter) -> Ite
 
 
 def read_rows(records: Sequence[Mapping[str, Any]], path: str, damage: DamageCounter) -> Results:
-    """The run of rccl-tests' records, a row each; their repetitions (`numCycle`) are runs."""
+    """Reads records of rccl-tests, a row each; each repetition (`numCycle`) is a run."""
     rows: list[dict[str, object]] = []
     cycles: dict[str, int] = {}
     for line, record in enumerate(records, 2):

@@ -1,4 +1,4 @@
-"""OSU Micro-Benchmarks 5 to 7.5, and `downbeat-bench --format osu`: text of collectives, point-to-point and one-sided.
+"""Reads results of the OSU Micro-Benchmarks 5 to 7.5 and of `downbeat-bench --format osu`.
 
 The formats are those of util/osu_util*.c of the benchmarks. A run begins with the line `# OSU MPI ... Test`. The text
 does not have the number of ranks; the launcher's command before the run has it, if the text has one.
@@ -60,7 +60,7 @@ KIND_OF = {
     "Messages/s": "message_rate",
 }
 SIZE, CALLS, VALIDATION = "Size", "Iterations", "Validation"
-SETTINGS = (  # lines of the header, and what they set
+SETTINGS = (  # line of the header, and the setting that it becomes
     (re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\w+)"), "pairs={},window={}"),
     (re.compile(r"# Window creation: (\S+)"), "creation={}"),
     (re.compile(r"# Synchronization: (\S+)"), "synchronization={}"),
@@ -72,7 +72,7 @@ SETTINGS = (  # lines of the header, and what they set
 
 
 class Column(NamedTuple):
-    """A column of a table: its kind, or its heading for those without numbers; statistic; factor to SI."""
+    """A column of a table: its kind (its heading if it has no results), statistic, and factor to SI."""
 
     kind: str
     statistic: str = "mean"
@@ -80,12 +80,12 @@ class Column(NamedTuple):
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has a header of OSU."""
+    """True if a text has a header of OSU."""
     return "# OSU " in text and HEADER.search(text) is not None
 
 
 def read(text: str, path: str) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     damage = DamageCounter(path)
     runs: list[ToolRun] = []
     rows: list[dict[str, object]] = []
@@ -128,10 +128,12 @@ class Run:
         base = self.operation.removesuffix("_init")
         self.collective = next((each for each in COLLECTIVES if each.name in (base, base[1:])), None)
         if self.collective and self.collective.name != "barrier" and self.version:
-            self.datatype = "MPI_FLOAT" if self.collective.reduces else "MPI_CHAR"  # of versions without this line
+            self.datatype = (
+                "MPI_FLOAT" if self.collective.reduces else "MPI_CHAR"
+            )  # default for versions that do not print the datatype
 
     def rows(self, lines: list[str], first: int, damage: DamageCounter) -> Iterator[dict[str, object]]:
-        """The numbers in the lines of the run; `first` is the number of its first line."""
+        """Reads the numbers in the lines of the run; `first` is the number of its first line."""
         columns: list[Column] = []
         for number, line in enumerate(lines, first):
             text = line.strip()
@@ -140,11 +142,11 @@ class Run:
             elif columns and text:
                 rows = list(self.row(text.split(), columns, number, damage))
                 yield from rows
-                if rows and columns[0].kind != SIZE:  # such a table has one row
+                if rows and columns[0].kind != SIZE:  # a table without sizes has one row
                     columns = []
 
     def header(self, line: str) -> list[Column]:
-        """Reads a line of comment; the columns if it has their headings."""
+        """Reads a comment line; returns the columns if the line has headings."""
         for pattern, setting in SETTINGS:
             if match := pattern.match(line):
                 self.settings.append(setting.format(*match.groups()))
@@ -158,7 +160,7 @@ class Run:
         return self.columns(line)
 
     def columns(self, line: str) -> list[Column]:
-        """The columns of a line of headings; none of another line."""
+        """The columns of a line of headings; empty for another line."""
         columns = []
         for match in COLUMNS.finditer(line.removeprefix("#")):
             name, which, percentile, unit = match[0], match[1], match[2], match[3]
@@ -179,13 +181,13 @@ class Run:
 
     @property
     def latency(self) -> str:
-        """The kind of a latency, by the operation."""
+        """The kind of a latency, which depends on the operation."""
         return "latency_avg" if self.collective else "one_way" if "ping_pong" in self.operation else "call_time"
 
     def row(
         self, words: list[str], columns: list[Column], line: int, damage: DamageCounter
     ) -> Iterator[dict[str, object]]:
-        """The numbers of a line of a table; lines of other programs have none."""
+        """Reads the numbers of a line of a table; empty for lines of other programs."""
         values = [
             word if column.kind == VALIDATION else number_of(word) for word, column in zip(words, columns, strict=False)
         ]

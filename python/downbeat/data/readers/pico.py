@@ -1,4 +1,6 @@
-"""PICO: `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in directories or archives of `<time>`.
+"""Reads results of PICO.
+
+Files are `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in directories or archives of `<time>`.
 
 A file has the calls of one case in ns: the largest time over ranks (`highest`), and with output level "all" that of
 each rank; where PICO was built for phases, that of rank 0 and of its phases. Names without a datatype have bytes.
@@ -36,7 +38,9 @@ ARCHIVE = re.compile(rf"{TIME}\.(?:tar|tgz|tar\.\w+)$")
 SIZE_OF = {
     "unsigned_char": 1, "char": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "int": 4, "float": 4, "double": 8
 }  # fmt: skip
-TRAILER = re.compile(rb"^(?:Average runtime: |-> Buffer: )[^\n]*(?:\n|\Z)", re.MULTILINE)  # means of the numbers before
+TRAILER = re.compile(
+    rb"^(?:Average runtime: |-> Buffer: )[^\n]*(?:\n|\Z)", re.MULTILINE
+)  # means of the preceding numbers
 ROWS = re.compile(rb"(?:[0-9]+(?:,[0-9]+)*\n)*")
 REFUSED = re.compile(rb"invalid-value|Valid values")
 NANOSECONDS = 1e-9
@@ -54,7 +58,7 @@ Test = tuple[str, str, str]  # system, time, number
 
 
 def recognizes_tree(source: Source) -> bool:
-    """Whether a source has such files, or archives of them."""
+    """True if a source has such files, or archives of them."""
     if source.path.is_dir():
         directory = source.path.resolve().as_posix()
         return any(FILE.search(f"{directory}/{name}") or ARCHIVE.search(name) for name in source.names)
@@ -69,7 +73,7 @@ def recognizes_tree(source: Source) -> bool:
 
 @dataclass
 class Case:
-    """The calls of a file: columns of ns by their headings."""
+    """The times of the calls in a file: heading -> column, ns."""
 
     columns: dict[str, Ints]
     problems: dict[str, int] = field(default_factory=dict)
@@ -150,13 +154,13 @@ def contents(path: Path, progress: Progress = no_progress) -> Iterator[Entry]:
 
 
 def is_read(name: str) -> bool:
-    """Whether a file has numbers, or says what they are."""
+    """True if a file has numbers, or says what they are."""
     return bool(FILE.search(name) or OTHER.search(name))
 
 
 @functools.lru_cache(maxsize=1)
 def cases_in(path: Path) -> dict[str, Case]:
-    """The cases in a file or archive, by their names for messages: read again for single calls."""
+    """Reads the cases in a file or archive again, for their single calls: name in messages -> case."""
     return {entry.shown: Case.of(entry.content) for entry in contents(path) if entry.name.endswith(".csv")}
 
 
@@ -241,7 +245,7 @@ def results_of(
 
 
 def times_of(path: Path, shown: str, kind: str) -> Floats:
-    """The times of the calls of a case, s, read again."""
+    """Reads the times of the calls of a case again, s."""
     return cases_in(path)[shown].times()[kind]
 
 
@@ -256,7 +260,7 @@ def facts_of(shown: str, problems: Mapping[str, int]) -> tuple[Damage, ...]:
 def run_of(
     test: Test, table: Mapping[str, str], path: str, hosts: Mapping[tuple[str, str], str]
 ) -> tuple[ToolRun, dict[str, object]]:
-    """The run of a test, and the columns that its numbers share."""
+    """Makes the run of a test, and the columns that all its numbers share."""
     system, time, number = test
     known = {name: text for name, value in table.items() if (text := (value or "").strip()) not in ("", "null")}
     sides = [int(side) for side in re.findall(r"\d+", known.get("nnodes", ""))]

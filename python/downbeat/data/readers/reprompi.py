@@ -1,10 +1,10 @@
-"""ReproMPI: tables with a row per call, per call and process (-v), or per case (--summary), with headings.
+"""Reads results of ReproMPI: tables with a row per call, per call and process (-v), or per case (--summary).
 
     test       nrep        count    runtime_sec
     MPI_Bcast     0            8   0.0000030911
 
 The columns are those of src/reprompi_bench/output_management/results_output.c; lines `#@name=value` are settings. The
-time of a call is from the first start to the last end where clocks are global, else the largest over ranks.
+time of a call is from the first start to the last end if clocks are global, else the largest over ranks.
 """
 
 from __future__ import annotations
@@ -43,23 +43,27 @@ START, STOP = ("gl_tstart_sec", "loc_tstart_sec"), ("gl_tend_sec", "loc_tend_sec
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has headings of a table, or settings of the tool."""
+    """True if a text has headings of a table, or settings of the tool."""
     return "#@reproMPI" in text or HEADING.search(text) is not None
 
 
 class Table:
-    """A table while its lines are read: for each case, the values of calls in their order, or by number of the call."""
+    """A table while its lines are read.
+
+    A case is a call and its size. `calls` has the times of calls by case; `spans` has begin and end of each rank by
+    case and call; `rows` has summaries by the tool itself.
+    """
 
     def __init__(self, columns: Sequence[str], settings: Mapping[str, str]) -> None:
         self.columns = columns
         self.settings = settings
         self.calls: dict[tuple[str, int], list[float]] = {}
-        self.spans: dict[tuple[str, int], dict[int, list[tuple[float, float]]]] = {}  # of ranks, by call
+        self.spans: dict[tuple[str, int], dict[int, list[tuple[float, float]]]] = {}
         self.rows: list[dict[str, object]] = []
 
     @property
     def has_times(self) -> bool:
-        """Whether the columns have times of calls, of processes, or summaries."""
+        """True if the columns have times of calls, of processes, or summaries."""
         names = set(self.columns)
         local, common = {START[1], STOP[1]}, {START[0], STOP[0]}
         spans = local <= names and (common <= names or not common & names)
@@ -67,7 +71,7 @@ class Table:
         return times and "test" in names and not names.isdisjoint(SIZES)
 
     def read(self, words: Sequence[str]) -> str:
-        """Reads a row; what is wrong with it, or empty."""
+        """Reads a row; returns the kind of its damage, empty without damage."""
         if len(words) != len(self.columns):
             return UNREADABLE
         values = {name: number_of(word) for name, word in zip(self.columns, words, strict=True) if name != "test"}
@@ -99,7 +103,7 @@ class Table:
         return "global_time" if "global" in clocks else "latency_max"
 
     def factors(self, case: tuple[str, int]) -> dict[str, object]:
-        """The columns of a case: its call and its size, in bytes or elements."""
+        """The columns of a case; converts a size in elements to bytes."""
         name, size = case
         factor = 1 if "count" not in self.columns else count_of(self.settings.get("datatype_size_bytes")) or 1
         return {
@@ -110,17 +114,17 @@ class Table:
         }
 
     def numbers(self) -> Iterator[tuple[dict[str, object], Floats]]:
-        """The summaries of single calls, with the values."""
+        """Yields summaries over single calls, each with the values of the calls."""
         for case, values in self.calls.items():
             yield from self.summaries(case, self.kind, np.array(values))
         for case, by_call in self.spans.items():
-            spans = [np.array(each) for each in by_call.values()]
+            spans = [np.array(ranks) for ranks in by_call.values()]
             if "gl_tend_sec" in self.columns:
-                global_times = np.array([each[:, 1].max() - each[:, 0].min() for each in spans])
+                global_times = np.array([span[:, 1].max() - span[:, 0].min() for span in spans])
                 yield from self.summaries(case, "global_time", global_times)
-            times = [each[:, 1] - each[:, 0] for each in spans]
+            times = [span[:, 1] - span[:, 0] for span in spans]
             for kind, over in (("latency_avg", np.mean), ("latency_max", np.max), ("latency_min", np.min)):
-                yield from self.summaries(case, kind, np.array([over(each) for each in times]))
+                yield from self.summaries(case, kind, np.array([over(ranks) for ranks in times]))
 
     def summaries(self, case: tuple[str, int], kind: str, values: Floats) -> Iterator[tuple[dict[str, object], Floats]]:
         for statistic, value in summaries_of(values).items():
@@ -129,7 +133,7 @@ class Table:
 
 
 def read(text: str, path: str) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     damage = DamageCounter(path)
     runs: list[tuple[int, dict[str, str]]] = []
     tables: list[tuple[int, Table]] = []
@@ -156,9 +160,9 @@ def read(text: str, path: str) -> Results:
                 damage.add(wrong, number)
     rows: list[dict[str, object]] = []
     calls: dict[int, Callable[[], Floats]] = {}
-    for run, each in tables:
-        rows += ({**row, "run": run} for row in each.rows)
-        for row, values in each.numbers():
+    for run, finished in tables:
+        rows += ({**row, "run": run} for row in finished.rows)
+        for row, values in finished.numbers():
             calls[len(rows)] = values.copy
             rows.append({**row, "run": run})
     for run, (first, _) in enumerate(runs):
@@ -170,7 +174,7 @@ def read(text: str, path: str) -> Results:
 
 
 def tool_run(path: str, line: int, settings: Mapping[str, str]) -> ToolRun:
-    """A run, from its first line and its settings."""
+    """Makes a run from its first line and its settings."""
     sync = settings.get("process_sync") or settings.get("sync", "")
     synchronizer = SYNCHRONIZERS.get(sync.lower(), sync.lower() or "mpi_barrier")
     version = settings.get("reproMPIcommitSHA1", "")

@@ -175,7 +175,7 @@ def summaries_of(values: Floats) -> dict[str, float]:
 
 
 def is_garbled_row(words: Sequence[str], values: Sequence[object], columns: int) -> bool:
-    """Whether a line that is no row of a table was one, as opposed to a line of another program.
+    """True if a line that is no row of a table was one, as opposed to a line of another program.
 
     Args:
         words: of the line.

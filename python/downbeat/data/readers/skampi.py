@@ -38,12 +38,12 @@ NOT_CLOSED = "tables that did not end"
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has the first line of a run, or of a table."""
+    """True if a text has the first line of a run, or of a table."""
     return START.search(text) is not None or re.search(rf"^{BEGIN.pattern}", text, re.MULTILINE) is not None
 
 
 def read(text: str, path: str) -> Results:
-    """The runs in a text."""
+    """Reads the runs in a text."""
     damage = DamageCounter(path)
     runs: list[ToolRun] = []
     rows: list[dict[str, object]] = []
@@ -71,7 +71,7 @@ def read(text: str, path: str) -> Results:
         elif END.match(line):
             opened = 0
         elif match := DATE.match(line):
-            runs[-1:] = [dataclasses.replace(each, date=date_of(match[1])) for each in runs[-1:]]
+            runs[-1:] = [dataclasses.replace(run, date=date_of(match[1])) for run in runs[-1:]]
         elif FINISHED.match(line):
             finished = True
         elif opened and line.strip() and not line.lstrip().startswith("#"):
@@ -86,7 +86,7 @@ def read(text: str, path: str) -> Results:
 
 
 def date_of(text: str) -> str:
-    """A date as C writes it as ISO 8601; empty if it cannot be read."""
+    """Converts a date of C's ctime to ISO 8601; empty if it cannot be read."""
     try:
         return datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y").isoformat()
     except ValueError:
@@ -94,7 +94,7 @@ def date_of(text: str) -> str:
 
 
 def row_of(line: str, table: str) -> dict[str, object] | None:
-    """A row of a table with its name; None if it is damaged."""
+    """Reads a line of a table (`table` is its name); None if the line is damaged."""
     parameters = dict(PARAMETER.findall(line))
     numbers = [number_of(word) for word in PARAMETER.sub("", line).split()[:4]]
     if len(numbers) < 4 or None in numbers:
@@ -114,7 +114,7 @@ def row_of(line: str, table: str) -> dict[str, object] | None:
 
 
 def operation_of(table: str) -> str:
-    """The operation that a table is of: `MPI_Bcast-nodes-length` is of bcast."""
+    """The operation of a table, from its name: bcast for `MPI_Bcast-nodes-length`."""
     name = re.match(r"(?:MPI_)?(\w+)", table)
     word = name[1].lower() if name else "unknown"
     return "ping_pong" if word.startswith("pingpong") else word

@@ -1,4 +1,4 @@
-"""Files, directories and archives as members with content."""
+"""Gives access to the files in a directory or a tar archive, or to a single file, as members with content."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Progress = Callable[[int, int], None]  # number of the file, number of files
 
 
 def no_progress(_number: int, _count: int) -> None:
-    """Shows nothing."""
+    """A `Progress` that shows nothing."""
 
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a path names a tar archive."""
+    """True if a path names a tar archive."""
     return path.name.endswith(ARCHIVES)
 
 
@@ -30,9 +30,9 @@ class Member:
     """A file of a source.
 
     Attributes:
-        name: relative to the source; of a lone file its name.
-        path: for messages: path of the file, or `archive:name`.
-        content: its bytes.
+        name: path relative to the source; name of a single file.
+        path: path of the file, or `archive:name`, for messages.
+        content: bytes of the file.
     """
 
     name: str
@@ -57,19 +57,19 @@ class Source:
         if self.path.is_dir():
             return sorted(str(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file())
         if is_archive(self.path):
-            with self.archive() as archive:
+            with tarfile.open(self.path) as archive:
                 return [entry.name for entry in archive if entry.isfile()]
         return [self.path.name]
 
     def members(self) -> Iterator[Member]:
-        """The files, one after the other; an archive is read once, from begin to end.
+        """Yields the files; reads an archive once, from begin to end.
 
         Raises:
             UsageError: the archive is damaged.
         """
         if is_archive(self.path):
             try:
-                with self.archive() as archive:
+                with tarfile.open(self.path) as archive:
                     for entry in archive:
                         if entry.isfile() and (file := archive.extractfile(entry)):
                             yield Member(entry.name, f"{self.path}:{entry.name}", file.read())
@@ -79,7 +79,3 @@ class Source:
         for name in self.names:
             path = self.path / name if self.path.is_dir() else self.path
             yield Member(name, str(path), path.read_bytes())
-
-    def archive(self) -> tarfile.TarFile:
-        """The opened archive."""
-        return tarfile.open(self.path)
