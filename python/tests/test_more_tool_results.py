@@ -14,8 +14,20 @@ from pathlib import Path
 import drawn_tool_output as drawing
 import numpy as np
 import pytest
-from downbeat.data.readers import READERS, Reader, mpibench, nccl, pico, read_results, recognizes, reprompi, skampi
-from downbeat.data.readers.results import CUT
+from downbeat.data.readers import (
+    READERS,
+    Reader,
+    imb,
+    mpibench,
+    nccl,
+    osu,
+    pico,
+    read_results,
+    recognizes,
+    reprompi,
+    skampi,
+)
+from downbeat.data.readers.results import CUT, UNKNOWN_COLUMNS
 from downbeat.data.readers.sources import Source
 from downbeat.errors import UsageError
 from drawn_tool_output import Drawn, damage_of, rows_of
@@ -207,3 +219,67 @@ def test_all_numbers_of_real_logs_of_nccl_tests() -> None:
         assert number.value[0] == pytest.approx(float(words[column]) * factor)
     assert {run.context["gpus_per_node"] for each in results for run in each.runs} == {"1", "4", "8"}
     pico.cases_in.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["    ", "> ", "node17: ", "[prterun-node-1@1,0]<stdout>: ", "2024-05-05T12:00:10.12Z ", "(head, rank=0) [1,0]: "],
+)
+def test_what_launchers_and_pages_write_before_each_line(before: str) -> None:
+    for reader, draw in FORMATS:
+        for seed in range(4):
+            drawn = draw(random.Random(seed))
+            if drawn.text().startswith(("{", "[", "numCycle")):
+                continue
+            text = "".join(f"{before}{line}" for line in drawn.text().splitlines(keepends=True))
+            assert reader.recognizes(text), (draw.__name__, seed)
+            results = reader.read(text, "some.log")
+            assert Counter(rows_of(results)) == Counter(drawn.rows), (draw.__name__, seed)
+            assert damage_of(results) == drawn.damage, (draw.__name__, seed)
+
+
+def test_colors_tabs_and_messages_before_the_first_line(tmp_path: Path) -> None:
+    drawn = drawing.nccl_text(random.Random(1))
+    text = "[node:12] a message\n" + drawn.text()
+    (tmp_path / "plain.log").write_text(text)
+    (tmp_path / "other.log").write_text("".join(f"\x1b[1;32m{line}\x1b[0m\n" for line in text.splitlines()))
+    (tmp_path / "tabs.log").write_text(re.sub(" {3,}", "\t", text))
+    for file in sorted(tmp_path.iterdir()):
+        assert Counter(rows_of(read_results([file]))) == Counter(drawn.rows), file.name
+
+
+def test_runs_of_each_library_of_osu_are_apart() -> None:
+    titles = {
+        "MPI Latency": ("ping_pong", "one_way", ""),
+        "MPI_Put latency": ("put", "call_time", ""),
+        "MPI_Get-CUDA Bandwidth": ("get_bandwidth", "bandwidth", "device=cuda"),
+        "MPI_Fetch_and_op latency": ("fetch_and_op", "call_time", ""),
+        "OpenSHMEM Put": ("put", "call_time", "library=openshmem"),
+        "MPI Multi-threaded Latency": ("multi_threaded_ping_pong", "one_way", "senders=2,receivers=3"),
+    }
+    lines = []
+    for value, title in enumerate(titles, 1):
+        if "threaded" in title:
+            lines += ["# Number of Sender threads: 2 ", "# Number of Receiver threads: 3"]
+        unit = "Bandwidth (MB/s)" if "Bandwidth" in title else "Latency (us)"
+        lines += [f"# OSU {title} Test v5.8", f"# Size   {unit}", f"8      {value}.25"]
+    lines += ["# OSU MPI Multiple Bandwidth / Message Rate Test v5.8", "# [ pairs: 1 ] [ window size: varied ]"]
+    lines += ["#       8      16", "1    2.33    3.33"]
+    results = osu.read("\n".join([*lines, ""]), "some.log")
+    numbers = results.numbers
+    assert list(zip(numbers.operation, numbers.kind, numbers.setting, strict=True)) == list(titles.values())
+    assert numbers.run.tolist() == list(range(len(titles)))
+    scales = [1e6 if kind == "bandwidth" else 1e-6 for kind in numbers.kind]
+    assert numbers.value == pytest.approx([(i + 1.25) * scale for i, scale in enumerate(scales)])
+    assert damage_of(results) == {UNKNOWN_COLUMNS: 1}
+
+
+def test_numbers_of_ranks_and_sizes_of_old_releases() -> None:
+    table = "# Benchmarking Alltoall\n# ( #processes = 6 )\n #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n"
+    numbers = imb.read(table + " 8 1000 1.50 3.50 2.50\n# All processes entering MPI_Finalize\n", "a.log").numbers
+    assert set(numbers.ranks) == {6}
+    assert numbers.value == pytest.approx([1.5e-6, 3.5e-6, 2.5e-6])
+    barrier = '# SKaMPI Version 5.0\nbegin result "MPI_Barrier-nodes"\nnodes= 2  3.5  0.1  54  3.1 3.5\nend result\n'
+    numbers = skampi.read(barrier, "a.log").numbers
+    assert (numbers.size[0], numbers.ranks[0], numbers.calls[0]) == (0, 2, 54)
+    assert numbers.value[0] == pytest.approx(3.5e-6)

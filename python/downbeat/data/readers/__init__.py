@@ -14,7 +14,7 @@ from typing import Protocol
 
 from downbeat.data.readers import imb, mpibench, nccl, osu, pico, reprompi, skampi
 from downbeat.data.readers.results import Results
-from downbeat.data.readers.sources import Progress, Source, no_progress
+from downbeat.data.readers.sources import Progress, Source, is_archive, no_progress
 from downbeat.errors import UsageError, refuse_pipe
 from downbeat.output.facts.tool_results import Damage
 
@@ -84,9 +84,12 @@ def read_source(source: Source, progress: Progress = no_progress) -> Results:
     for number, member in enumerate(source.members()):
         if source.path.is_dir():
             progress(number, len(source.names))
-        results = [reader.read(member.text, member.path) for reader in READERS if reader.recognizes(member.text)]
+        if source.path.is_dir() and is_archive(Path(member.name)):
+            results = [read_source(Source(Path(member.path)))]
+        else:
+            results = [reader.read(member.text, member.path) for reader in READERS if reader.recognizes(member.text)]
         chunks += results
-        if not results:
+        if not any(each.runs or each.damages for each in results):
             foreign.append(member.path)
     if foreign:
         chunks.append(Results.of_rows((), (), [Damage(foreign[0], 0, UNREAD, len(foreign), len(foreign))]))
@@ -103,7 +106,12 @@ def recognizes(path: Path) -> bool:
     source = Source(path)
     if any(reader.recognizes_tree(source) for reader in TREE_READERS):
         return True
-    return any(reader.recognizes(member.text) for member in source.members() for reader in READERS)
+    return any(
+        recognizes(Path(member.path))
+        if path.is_dir() and is_archive(Path(member.name))
+        else any(reader.recognizes(member.text) for reader in READERS)
+        for member in source.members()
+    )
 
 
 def counted_over_files(damages: Iterable[Damage]) -> tuple[Damage, ...]:

@@ -17,6 +17,7 @@ from downbeat.data.readers.kinds import UNITS
 from downbeat.data.readers.results import (
     NO_NUMBERS,
     NOT_ENDED,
+    UNKNOWN_COLUMNS,
     UNREADABLE,
     WRONG_RESULTS,
     DamageCounter,
@@ -31,7 +32,7 @@ from downbeat.data.readers.results import (
 NAME = "IMB"
 VERSION = re.compile(r"^#\s+Intel ?\(R\) MPI Benchmarks? (?:Suite )?V?(.+?), +(?:IMB-)?(\S+) part", re.MULTILINE)
 BENCHMARK = re.compile(r"^# Benchmarking (Multi-)?(\S+)", re.MULTILINE)
-RANKS = re.compile(r"# #processes = (\d+)(?:.*threads: (\d+))?")
+RANKS = re.compile(r"# (?:\( )?#processes = (\d+)(?:.*threads: (\d+))?")
 GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes")
 IDLE = re.compile(r"# \( ?(\d+) additional process")
 MODE = re.compile(r"#\s+MODE: (\S+)")
@@ -58,7 +59,6 @@ KIND_OF = {
 GROUP, SIZE, CALLS, DEFECTS = "Group", "#bytes", "#repetitions", "defects"
 COLUMNS = {GROUP, SIZE, CALLS, DEFECTS, *KIND_OF}
 TIMES = ("t[usec]", "t_max[usec]")  # times from which the tool computes bandwidths
-UNKNOWN_COLUMNS = "tables with columns that Downbeat does not know"
 OLD_MEGABYTE = 2.0**20  # bytes per "Mbyte" in versions before 2018
 MATCH = 0.02  # tolerance that separates the two megabytes, 5 % apart, for times from 1 us on (two decimals)
 
@@ -141,7 +141,7 @@ class Run:
         for number, line in enumerate(self.lines, self.first):
             text = line.strip()
             words = text.split()
-            if any(word in COLUMNS for word in words[:2]) and not text.startswith("# "):
+            if CALLS in words and not text.startswith("# "):
                 yield from self.numbers(table)
                 columns, table = words, []
                 if set(words) - COLUMNS:
@@ -160,7 +160,7 @@ class Run:
         if match := DATATYPE.match(line):
             self.datatypes[match[1] or ""] = match[2]
         elif match := BENCHMARK.match(line):
-            self.operation, self.settings = operation_of(match[2]), {}
+            self.operation, self.ranks, self.settings = operation_of(match[2]), 0, {}
         elif match := RANKS.match(line):
             self.ranks = int(match[1])
             if match[2]:

@@ -23,7 +23,7 @@ from downbeat.data.readers.results import (
 )
 
 NAME = "mpiBench"
-START = re.compile(r"START mpiBench\w* ?(?:v(\S+))?")
+START = re.compile(r"START mpiBench\w*(?: [A-Z]\w*)?(?: v(\S+))?")
 ROW = re.compile(
     r"(\w+)\s+Bytes:\s*(\S+)\s+Iters:\s*(\S+)\s+Avg:\s*(\S+)\s+Min:\s*(\S+)\s+Max:\s*(\S+)\s+Comm:\s*(\S+)\s+Ranks:\s*(\S+)"
 )
@@ -80,7 +80,7 @@ def read(text: str, path: str) -> Results:
             damage.add(UNREADABLE, number)
         elif CORRUPT.search(line):
             damage.add(CORRUPTION, number)
-        elif line.startswith("END mpiBench"):
+        elif "END mpiBench" in line:
             ended = True
         elif runs and not ended and rows[-1:] == rows_before and (match := HOST.match(line)):
             runs[-1][2].append(match[2])

@@ -43,12 +43,13 @@ REPEATED = "runs that were tried again after a failure"
 OUT_OF_BOUNDS = "runs with values out of bounds"
 SKIPPED = "sizes that the tool skipped"
 START = re.compile(
-    r"# *(?:(?P<tests>[nr]ccl-tests)[ :]+version (?P<version>\S+)|Collective test starting: (?P<program>\w+)"
-    r"|(?P<threads>nThread) \d+ n[Gg]pus (?P<gpus>\d+) )",
+    r"(?:# *|(?=rccl-tests: ))(?:(?P<tests>[nr]ccl-tests)[ :]+version (?P<version>\S+)"
+    r"|Collective test starting: (?P<program>\w+)|(?P<threads>nThread) \d+ n[Gg]pus (?P<gpus>\d+) )",
     re.IGNORECASE,
 )
 TABLE = re.compile(r"# +size +count .*\balgbw +busbw")
-TEXT = re.compile(rf"^.{{0,40}}?(?:{START.pattern}|{TABLE.pattern})", re.MULTILINE | re.IGNORECASE)
+TEXT = re.compile(rf"^.{{0,80}}?(?:{START.pattern}|{TABLE.pattern})", re.MULTILINE | re.IGNORECASE)
+JSON = re.compile(r"\s*(?:\{|\[\s*\{)")  # `[host:12]` is what a launcher says
 DEVICE = re.compile(r"# +Rank +(\d+) +(?:Group +\d+ +)?Pid +\d+ on +(\S+) device +\d+ \[[^\]]*\] *(.*)")
 LIBRARY = re.compile(r"(?:nccl-library=|[NR]CCL version *:? *)(\S+)")
 ITERATIONS = re.compile(r"\biters: (\d+) agg iters: (\d+)")
@@ -73,7 +74,7 @@ SIDES = ("out", "in")
 
 def recognizes(text: str) -> bool:
     """True if a text has a header of nccl-tests, or is their JSON or CSV."""
-    if text.lstrip()[:1] in ("{", "["):
+    if JSON.match(text):
         return bool(re.search(r'"(?:out_of_place|nccl_version|busBw)"', text))
     return TEXT.search(text) is not None or is_csv(text)
 
@@ -86,7 +87,7 @@ def is_csv(text: str) -> bool:
 def read(text: str, path: str) -> Results:
     """Reads the runs in a text."""
     damage = DamageCounter(path)
-    if text.lstrip()[:1] in ("{", "["):
+    if JSON.match(text):
         return read_json(text, path, damage)
     if is_csv(text):
         return read_rows(list(csv.DictReader(whole_lines(text, damage))), path, damage)
@@ -245,6 +246,8 @@ def read_text(text: str, path: str, damage: DamageCounter) -> Results:
             run.header(line)
         elif FAILURE.search(line):
             run.failed = run.failed or number
+        elif not run.library and (library := LIBRARY.search(line)):
+            run.library = version_of(library[1])
         elif run.columns and line.split() and line.split()[0].isdigit():
             rows += ((len(runs) - 1, row) for row in run.row(line.split(), number, damage))
         if line.startswith("# Out of bounds values") and "FAILED" in line:

@@ -15,6 +15,7 @@ from downbeat.data.collectives import COLLECTIVES
 from downbeat.data.readers.kinds import UNITS
 from downbeat.data.readers.results import (
     NO_NUMBERS,
+    UNKNOWN_COLUMNS,
     UNREADABLE,
     WRONG_RESULTS,
     DamageCounter,
@@ -28,7 +29,9 @@ from downbeat.data.readers.results import (
 
 NAME = "OSU"
 HEADER = re.compile(
-    r"^.{0,80}?# OSU (?:MPI|NCCL|RCCL|XCCL)(-[A-Z ]+)? ([^\n]*?) ?Test(?: v([\w.]+))?\s*$", re.MULTILINE
+    r"^.{0,80}?# OSU (?:One Sided )?(MPI|[NRX]CCL|OpenSHMEM|UPC(?:\+\+)?)(_\w+)?(-[A-Z]+(?: MANAGED)?)?(?![a-z])"
+    r"([^\n]*?) ?Test(?: \(?(?:v|Version )([\w.]+)\)?)?\s*$",
+    re.MULTILINE,
 )
 LAUNCHER = re.compile(r"\b(?:mpirun|mpiexec|srun|aprun|jsrun)\b.*?\s(?:-np?|--ntasks)[ =]?(\d+)\b.*osu_")
 TITLES = {
@@ -39,6 +42,8 @@ TITLES = {
     "all-to-allw personalized exchange": "alltoallw",
     "": "ping_pong",  # OSU MPI Latency Test
     "multi": "multi_ping_pong",
+    "multi-threaded": "multi_threaded_ping_pong",
+    "multi-process": "multi_process_ping_pong",
 }
 COLUMNS = re.compile(
     r"Size|(?:(Avg|Min|Max) )?Lat(?:ency)? ?\(us\)|Iterations|Validation|P(\d+(?:\.\d+)?) Tail (Lat|BW) ?\(\S+?\)|"
@@ -66,7 +71,8 @@ SETTINGS = (  # line of the header, and the setting that it becomes
     (re.compile(r"# Synchronization: (\S+)"), "synchronization={}"),
     (re.compile(r"# Send Buffer on \w+ \((\w+)\) and Receive Buffer on \w+ \((\w+)\)"), "buffers={}{}"),
     (re.compile(r"# Rank 0 Memory on \w+ \((\w+)\) and Rank 1 Memory on \w+ \((\w+)\)"), "buffers={}{}"),
-    (re.compile(r"# Number of Sender threads: *(\d+)"), "senders={}"),
+    (re.compile(r"# Number of (?:Sender threads|forked processes in sender): *(\d+)"), "senders={}"),
+    (re.compile(r"# Number of (?:Receiver threads|forked processes in receiver): *(\d+)"), "receivers={}"),
     (re.compile(r"# Arrival pattern: (\S+), largest delay (\S+) us"), "pattern={},delay={}us"),
 )
 
@@ -95,11 +101,14 @@ def read(text: str, path: str) -> Results:
         commands = [LAUNCHER.search(line) for line in lines[starts[run - 1] if run else 0 : start]]
         ranks = next((int(match[1]) for match in reversed(commands) if match), 0)
         reader = Run(lines[start])
+        for line in lines[max(0, start - 2) : start]:
+            if line.startswith("# Number of "):  # of threads, before the first line of the run
+                reader.header(line)
         read_rows = [{**row, "run": run, "ranks": ranks} for row in reader.rows(lines[start:end], start + 1, damage)]
         runs.append(ToolRun(NAME, reader.version, path, start + 1, synchronizer=reader.synchronizer))
         rows += read_rows
         if not read_rows:
-            damage.add(NO_NUMBERS, start + 1)
+            damage.add(UNKNOWN_COLUMNS if reader.is_unknown else NO_NUMBERS, start + 1)
     return Results.of_rows(runs, rows, damage.facts())
 
 
@@ -120,9 +129,12 @@ class Run:
     def __init__(self, header: str) -> None:
         match = HEADER.match(header)
         assert match
-        accelerator, title, self.version = match[1] or "", match[2], match[3] or ""
-        self.operation = operation_of(title)
-        self.settings = [f"device={accelerator[1:].strip().lower()}"] if accelerator else []
+        library, call, accelerator, title, version = (group or "" for group in match.groups())
+        self.version = version
+        self.operation = operation_of(f"{call[1:]} {title.strip()}".strip())
+        self.settings = [f"device={accelerator[1:].lower()}"] if accelerator else []
+        self.settings += [] if library.endswith(("MPI", "CCL")) else [f"library={library.lower()}"]
+        self.is_unknown = False  # whether it has numbers below headings that are not known
         self.datatype = "none"
         self.synchronizer = "mpi_barrier"
         base = self.operation.removesuffix("_init")
@@ -144,6 +156,8 @@ class Run:
                 yield from rows
                 if rows and columns[0].kind != SIZE:  # a table without sizes has one row
                     columns = []
+            elif len(words := text.split()) > 1 and None not in map(number_of, words):
+                self.is_unknown = True
 
     def header(self, line: str) -> list[Column]:
         """Reads a comment line; returns the columns if the line has headings."""

@@ -132,6 +132,7 @@ class DamageCounter:
 # Kinds of damage that several tools have.
 UNREADABLE = "lines of results that cannot be read"
 CUT = "last lines that are cut, left out"
+UNKNOWN_COLUMNS = "tables with columns that Downbeat does not know"
 NO_NUMBERS = "runs without numbers"
 NOT_ENDED = "runs that did not end"
 WRONG_RESULTS = "wrong results that the tool itself found"
@@ -150,14 +151,27 @@ def count_of(value: object) -> int:
 
 
 def whole_lines(text: str, damage: DamageCounter) -> list[str]:
-    """The lines of a text. A last line without its end may be cut within a number, so it is left out if it has one."""
+    """The lines of a text. A last line without its end may be cut within a number, so it is left out if it has one.
+
+    What is before the first heading in its line is left out of all lines that begin with it, whatever its numbers: an
+    indentation, the mark of a quotation, a launcher's name of the process, or the time of the line.
+    """
     lines = text.splitlines()
     if lines and text[-1] not in "\r\n" and re.search(r"\d", lines[-1]) and not lines[-1].lstrip().startswith("#"):
         damage.add(CUT, len(lines))
-        return lines[:-1]
+        lines.pop()
+    heading = HEADING.search(text)
+    if heading and heading[1]:
+        before = re.compile(re.sub(r"\d+", r"\\d+", re.escape(heading[1])))
+        lines = [line[prefix.end() :] if (prefix := before.match(line)) else line for line in lines]
     return lines
 
 
+HEADING = re.compile(
+    r"^(.{0,80}?)(?:# {,8}(?:OSU |Benchmarking |Intel ?\(R\) MPI |nThread |[nr]ccl-tests |Collective test |"
+    r"size +count |SKaMPI Version )|#Command-line arguments|#@reproMPI|START mpiBench)",
+    re.MULTILINE,
+)
 # Prefixes of launchers: `[1,0]<stdout>:` of mpirun --tag-output, `0: ` of srun --label, `[0] ` of mpiexec -l.
 PREFIX = re.compile(r"(?:\[[\d,]+\](?:<std\w+>:?)?|\s*\d+:) ?(?=[\s\d#])")
 

@@ -76,9 +76,9 @@ def read(text: str, path: str) -> Results:
             finished = True
         elif opened and line.strip() and not line.lstrip().startswith("#"):
             row = row_of(line, table)
-            if row is None:
+            if row is None and (PARAMETER.search(line) or line.lstrip()[0].isdigit()):
                 damage.add(UNREADABLE, number)
-            else:
+            elif row:
                 rows.append({**row, "run": len(runs) - 1})
                 filled = True
     close(runs[-1].line if runs else 1)
@@ -96,7 +96,10 @@ def date_of(text: str) -> str:
 def row_of(line: str, table: str) -> dict[str, object] | None:
     """Reads a line of a table (`table` is its name); None if the line is damaged."""
     parameters = dict(PARAMETER.findall(line))
-    numbers = [number_of(word) for word in PARAMETER.sub("", line).split()[:4]]
+    words = PARAMETER.sub("", line).split()
+    if words and "." in words[0]:  # a barrier has no size; a time has a point
+        words.insert(0, "0")
+    numbers = [number_of(word) for word in words[:4]]
     if len(numbers) < 4 or None in numbers:
         return None
     size, result, _, calls = (value or 0.0 for value in numbers)

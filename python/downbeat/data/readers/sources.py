@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ def no_progress(_number: int, _count: int) -> None:
     """A `Progress` that shows nothing."""
 
 
+COLORS = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
 
 
@@ -41,8 +43,10 @@ class Member:
 
     @property
     def text(self) -> str:
-        """The content as text; empty for binary files."""
-        return "" if b"\0" in self.content[:4096] else self.content.decode("utf-8", errors="replace")
+        """The content as text, with spaces for tabs and without colors of terminals; empty for binary files."""
+        text = "" if b"\0" in self.content[:4096] else self.content.decode("utf-8-sig", errors="replace")
+        text = text.replace("\t", " ") if "\t" in text else text
+        return COLORS.sub("", text) if "\x1b" in text else text
 
 
 @dataclass(frozen=True)
