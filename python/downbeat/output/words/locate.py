@@ -132,7 +132,7 @@ def _(fact: NothingSlow) -> str:
         f"{counted(fact.pairs, 'pair')} with {counted(fact.values, 'value')} each. "
     )
     if math.isnan(fact.of_nodes.power):
-        return f"{sound}So few nodes do not show what would have been found."
+        return f"{sound}{power_text(fact.of_nodes)}."
     nodes, links = int(100 * fact.of_nodes.power), int(100 * fact.of_links.power)
     return f"{sound}Would have found {fact.of_nodes.planted:g} times at {nodes} of 100 nodes and {links} of 100 links."
 
