@@ -22,7 +22,7 @@ from downbeat.comparison.summaries import plain_cells
 from downbeat.data.attributes import ATTRIBUTES
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.output.blocks import Heading, Line, Number, Numbers, View
-from downbeat.output.facts.comparison import Conclusion, OneLaunchEach, OperationVerdicts
+from downbeat.output.facts.comparison import Conclusion, OperationVerdicts
 from downbeat.output.facts.experiment import Algorithms, Caution, Lowest, MachineStates
 from downbeat.output.page import write_page
 from downbeat.output.terminal import view_lines
@@ -107,7 +107,7 @@ def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:
 def test_each_start_is_a_family(tmp_path: Path) -> None:
     cells = [cell(5, synchronizer=name) for name in ("harmonize", "tree", "linear", "bruck")]
     facts = start_facts(contrast_of(write_experiment(tmp_path, [cells])))
-    assert [(one.b, one.cells) for one in facts if isinstance(one, OneLaunchEach)] == [
+    assert [(one.b, one.cells) for one in facts if isinstance(one, Conclusion)] == [
         ("tree", 1),
         ("linear", 1),
         ("bruck", 1),

@@ -114,7 +114,7 @@ def test_pytest_finds_brief_tests_in_the_same_files(uses: Uses, alone: bool) -> 
 NEAR = """
 python/downbeat/statistics/holm.py python/tests/test_rank_tests.py
 python/downbeat/align/local_clocks.py python/tests/test_timebase.py
-python/downbeat/output/words/comparison.py python/tests/test_report.py
+python/downbeat/output/words/comparison.py python/tests/test_comparison_sheet.py
 python/downbeat/output/page.css python/tests/test_arrivals.py
 papers/downbeat_papers/figures/niethammer2016.toml papers/tests/test_figures.py
 docs/ci.md python/tests/test_ci_recipes.py
