@@ -16,7 +16,7 @@ pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# After `run -o results` and `trace -o trace`: its arguments, and a file that it writes.
+# After `run -o results`, `trace -o trace` and `downbeat-bench pairs -o pairs.nc`: its arguments, and a file that it writes.
 COMMANDS = {
     "build": ("--no-bench --mpi {mpicc}", "cache/downbeat"),
     "config": ("--mpi {mpicc} --cflags --libs", "."),
@@ -29,6 +29,7 @@ COMMANDS = {
     "reproduce": ("schuchart2023-fig3 --quick --ranks 2 --launches 1 --mpi {mpi}", "reproduce/schuchart2023-fig3.html"),
     "arrivals": ("trace -o arrivals.html", "arrivals.html"),
     "align": ("trace -o merged.json", "merged.json"),
+    "locate": ("pairs.nc -o pairs.html", "pairs.html"),
     "timebase": ("--mpi {mpi} --interval 0.1 -- sleep 0.3", "timebase"),
 }
 MAY_END_WITH = {"tune": (0, 3)}  # rules that are not worth it
@@ -60,13 +61,15 @@ def downbeat(library: str, where: Path, *words: object, statuses: Sequence[int] 
 
 @pytest.fixture(scope="module")
 def results(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a directory with an experiment and a trace."""
+    """Returns a directory with an experiment, a trace and times of pairs."""
     where = tmp_path_factory.mktemp("commands")
     downbeat(library, where, "run", "bcast", "-m", 8, "-n", 2, "--launches", 2, "--mpi", library, "-o", "results")
     chosen, launcher = choose_launcher(library, None)
     launch = [launcher, "-n", 2, *chosen.arguments(placement_of(2))]
     program = ROOT / "build" / library / "bin" / "preload-planned"
     downbeat(library, where, "trace", "-o", "trace", "--", *launch, program, 20, 100000)
+    bench = ROOT / "build" / library / "bin/downbeat-bench"
+    run(library, where, *launch, bench, "pairs", "--exchanges", 5, "--within", "20s", "-o", "pairs.nc")
     return where
 
 
