@@ -68,7 +68,8 @@ def test_each_rank_is_checked_by_itself(data: xr.Dataset) -> None:
 
 @ONE_LIBRARY
 def test_a_run_ends_within_its_time(mpi: str, tmp_path: Path) -> None:
-    arguments = ["pairs", "--within", "2s", "--exchanges", "100000", "--alone", "-q", "-o", "out.nc"]
+    exchanges = ["--size", "4M", "--exchanges", "100000"]  # 400 GB, which no memory moves in two seconds
+    arguments = ["pairs", "--within", "2s", *exchanges, "--alone", "-q", "-o", "out.nc"]
     outcome = run_bench(mpi, tmp_path, *arguments)
     assert outcome.status == 0, outcome.stderr
     found = read_dataset(tmp_path / "out.nc")
