@@ -78,7 +78,7 @@ def by_collective(table: Choices) -> Table:
         )
     ]
     fields = {
-        "of": Field("of"),
+        "of": Field("measured with"),
         "ranks": Field("ranks", "number"),
         "collective": Field("collective"),
         "cells": Field("cells", "number"),
@@ -113,7 +113,7 @@ def cells_table(title: str, table: Choices, depth: Depth) -> Table:
         frame[f"{name}_interval"] = list(ends)
     frame["needed"] = [needed_text(value) for value in table.needed]
     fields = {
-        "of": Field("of"),
+        "of": Field("measured with"),
         "ranks": Field("ranks", "number"),
         "collective": Field("collective"),
         "size": Field("bytes", "number", "byte"),
