@@ -1,4 +1,4 @@
-"""Running estimates of every cell during an experiment: its typical launch with its interval."""
+"""Running estimates of every cell during an experiment: its typical latency over launches, with its interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cell_summaries import summarize_cells
-from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP
+from downbeat.data.cells import CHANGED, STEP
+from downbeat.data.cells import HIGH as CANARY_HIGH
+from downbeat.data.cells import LOW as CANARY_LOW
+from downbeat.data.cells import PATH as CANARY_PATH
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf
 from downbeat.data.states import path_of, with_states
 from downbeat.run import directory as layout
@@ -20,8 +23,7 @@ from downbeat.statistics.location import Interval, typical_interval
 LATENCY = "latency_avg"
 STRICT = 0.16  # accepted share of independent series that are taken for correlated; they cost a few more launches
 
-
-# The factors of a cell in the order of CELL_NAMES: those of the launch first.
+# The factors of a cell in the order of CELL_NAMES: the factors of the launch first.
 CellKey = tuple[object, ...]
 CELL_NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
@@ -52,20 +54,23 @@ class Estimates:
             if "cell_index" not in file.variables:
                 return
             hosts = str(getattr(file, "hosts", ""))
-        cells = summarize_cells(path, [LATENCY]).assign(
-            computation=0.0
-        )  # with compute=auto it differs between launches
+        # With compute=auto, the computation differs between launches, so it must not distinguish cells.
+        cells = summarize_cells(path, [LATENCY]).assign(computation=0.0)
+        # `steps`: the step of the clock in the samples of a cell, s.
         medians, steps = cells[f"{LATENCY}_median"], cells.get(f"{LATENCY}_{STEP}", 0.0)
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
-        kept = cells[[*CELL_FACTORS, "status", "error_bound", *(name for name in (LOW, HIGH) if name in cells)]]
-        if HIGH in kept:
-            kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
+        # Canaries are round trips around a cell's blocks. From them and their path (through a cache line or a message)
+        # with_states finds the state of the machine.
+        canaries = [name for name in (CANARY_LOW, CANARY_HIGH) if name in cells]
+        kept = cells[[*CELL_FACTORS, "status", "error_bound", *canaries]]
+        if CANARY_HIGH in kept:
+            kept = kept.assign(**{CANARY_PATH: path_of(hosts, key.ranks, key.configuration)})
         self.frames[key] = kept.assign(**factors, **{f"{LATENCY}_median": medians, f"{LATENCY}_{STEP}": steps})
         self.cached_medians = self.cached_rows = None
         self.cached_states = {}
 
     def frame(self, plan: Plan) -> pd.DataFrame:
-        """A row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
+        """A row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step of the clock, in s.
 
         The columns and the order are those of `Experiment.cells`; a comparison needs no others, so it reads no samples.
         """

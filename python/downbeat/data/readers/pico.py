@@ -4,7 +4,8 @@ Files are `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in dir
 
 A file has the calls of one case in ns: the largest time over ranks (`highest`), and with output level "all" that of
 each rank; where PICO was built for phases, that of rank 0 and of its phases. Names without a datatype have bytes.
-Tables `<system>_metadata.csv` beside the directory of the system say what a test is. A launch is a test of a time.
+Tables `<system>_metadata.csv` beside the directory of the system say what a test is. A launch is one test of one
+directory `<time>`.
 """
 
 from __future__ import annotations
@@ -250,10 +251,10 @@ def times_of(path: Path, shown: str, kind: str) -> Floats:
 
 
 def facts_of(shown: str, problems: Mapping[str, int]) -> tuple[Damage, ...]:
-    """Damage of a file, by its number."""
+    """Returns the damage of a file; `problems`: kind of damage -> number of occurrences."""
     damage = DamageCounter(shown)
     for what, count in problems.items():
-        damage.add(what, 0, count)
+        damage.add(what, line=0, count=count)
     return damage.facts()
 
 
@@ -288,7 +289,7 @@ def run_of(
 
 
 def metadata_beside(path: Path) -> dict[Test, dict[str, str]]:
-    """The metadata in tables of the directories above; tests of the nearest table count."""
+    """Reads the metadata in tables of the directories above; for a test in several tables, the nearest table wins."""
     tables: dict[Test, dict[str, str]] = {}
     for directory in list(path.resolve().parents)[3::-1]:
         for file in sorted(directory.glob("*_metadata.csv")):
