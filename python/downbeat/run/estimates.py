@@ -21,7 +21,8 @@ from downbeat.statistics.dependence import correlation
 from downbeat.statistics.location import Interval, typical_interval
 
 LATENCY = "latency_avg"
-STRICT = 0.16  # accepted share of independent series that are taken for correlated; they cost a few more launches
+# Accepted probability that independent launches are taken for correlated; that costs a few more launches.
+FALSE_ALARMS = 0.16
 
 # The factors of a cell in the order of CELL_NAMES: the factors of the launch first.
 CellKey = tuple[object, ...]
@@ -42,6 +43,7 @@ class Estimates:
         """The estimates from the complete launches of an experiment."""
         estimates = cls()
         done = layout.complete(directory)
+        # The largest number of a launch: rounds and their limit may allow more than `launches`.
         for number in range(1, max(plan.launches, plan.most_rounds, plan.max_launches) + 1):
             for key in plan.round_order(number):
                 if str(key) in done:
@@ -77,6 +79,7 @@ class Estimates:
         order = plan.configurations()
 
         def position(key: LaunchKey) -> tuple[int, int, int]:
+            # Portion: a launch is split where algorithms are fixed at its start.
             return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
 
         frames = [self.frames[key] for key in sorted(self.frames, key=position)]
@@ -133,7 +136,7 @@ class Estimates:
         The test is loose: one in six independent series is taken for correlated, which costs a few more launches.
         """
         series = self.series().values()
-        return max((correlation(values, STRICT / len(series)) for values in series), default=0.0)
+        return max((correlation(values, FALSE_ALARMS / len(series)) for values in series), default=0.0)
 
     def series(self) -> dict[tuple[object, ...], list[float]]:
         """The deviations of launches from the mean, of logarithms, averaged over cells, by configuration.

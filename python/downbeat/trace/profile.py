@@ -50,6 +50,8 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
         processes: from `processes_of`.
         phases: from `phase_paths`.
     """
+    # TRACE_NONE becomes the index behind a table: freed communicators of one size, and calls without a site. The row
+    # that is appended to each column is that of calls without a row of their own.
     table, communicators, sites = section.tables.profile, section.tables.communicators, section.tables.sites
     communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
     tick = section.clocks.tick()
@@ -102,7 +104,7 @@ def thinned(sections: Sequence[Section], profile: Profile, most: int) -> Profile
     thinning = profile.thinning
     calls = profile.calls.astype(float)
     record_count = sum(len(section.tables.records) for section in sections)
-    limit = float(max(calls.max(initial=1.0), 1.0))
+    limit = float(max(calls.max(initial=1.0), 1.0))  # of records per row, halved until all rows together fit
     group = profile.frame(*SAME_CALLS).groupby(SAME_CALLS, dropna=False, sort=False).ngroup().to_numpy()
     while record_count > most and (calls / np.exp2(thinning)).sum() > most:
         limit /= 2

@@ -7,8 +7,8 @@ Open MPI 4 and 5 read the numbers so (ompi/mca/coll/tuned/coll_tuned_dynamic_fil
         communicator size, number of message sizes
           message size, algorithm, fan in/out, segment size
 
-Communicator and message sizes are lower bounds of what follows them; the first message size must be 0; algorithm 0
-leaves the choice to the library; text after # is a comment.
+Communicator and message sizes are lower bounds of what follows them, but the first communicator size also holds for
+fewer ranks; the first message size must be 0; algorithm 0 leaves the choice to the library; text after # is a comment.
 
 Open MPI 6 reads JSON (ompi_coll_tuned_read_rules_json). Of the entries for a collective the first that holds for the
 communicator's size is taken, then the first of its rules that holds for the message's size. Limits are included. Where
@@ -157,7 +157,7 @@ class OpenMpiRules(RulesFormat):
             for ranks in sizes:
                 entries = self._entries(collective, ranks, by_ranks[ranks]) if ranks in by_ranks else []
                 if not entries:
-                    # Keep the site's rules for this number of ranks. Its first rules also hold for fewer ranks.
+                    # Keep the site's rules for this number of ranks. The first ones also hold for fewer ranks.
                     lower = max((size for size in of_site if size <= ranks), default=min(of_site, default=0))
                     site_entries = of_site.get(lower, [(0, 0, 0, 0)])
                     entries = [(*entry, "default" if entry[1] == 0 else "of the site") for entry in site_entries]

@@ -85,7 +85,7 @@ class Case:
         body = TRAILER.sub(b"", content)
         first, _, rows = body.partition(b"\n")
         names = first.decode(errors="replace").strip().split(",")
-        if names[0].isdigit():
+        if names[0].isdigit():  # no heading: the largest time, then that of each rank
             names, rows = ["highest", *(f"rank{i}" for i in range(len(names) - 1))], body
         problems: dict[str, int] = {}
         if rows and not rows.endswith(b"\n"):
@@ -239,6 +239,7 @@ def results_of(
             "calls": count,
         }
         for kind, statistics in kinds.items():
+            # The key is the row of the first statistic of this kind.
             calls[len(rows)] = functools.partial(times_of, container, shown, kind)
             rows += ({**case, "kind": kind, "statistic": name, "value": each} for name, each in statistics.items())
     made = Results.of_rows([run for _, run, _ in runs.values()], rows, damages)
@@ -288,10 +289,13 @@ def run_of(
     return ToolRun(NAME, "", path, 0, date, {name: value for name, value in context.items() if value}), factors
 
 
+MAX_LEVELS = 4  # file, test, time, system: the table is beside the system
+
+
 def metadata_beside(path: Path) -> dict[Test, dict[str, str]]:
     """Reads the metadata in tables of the directories above; for a test in several tables, the nearest table wins."""
     tables: dict[Test, dict[str, str]] = {}
-    for directory in list(path.resolve().parents)[3::-1]:
+    for directory in reversed(path.resolve().parents[:MAX_LEVELS]):
         for file in sorted(directory.glob("*_metadata.csv")):
             tables |= metadata_of(file.as_posix(), file.read_bytes())
     return tables
