@@ -4,9 +4,14 @@
  *
  * and generates MPI_Name, MPI_Iname and MPI_Name_init. C is the type of counts, D that of displacements, so that one
  * table also serves the functions whose names end in _c. `bytes` is the number of bytes that this process contributes,
- * from the arguments of the call; with gather, scatter, allgather and alltoall those of one block, as in the OSU
- * Micro-Benchmarks; `peers` is the number of blocks. -1: unknown. `root` is the root argument. COMM is the struct comm
- * of the communicator in the generated function; SUM and EACH add up counts there. */
+ * from the arguments of the call; with gather, scatter, allgather and alltoall, it is the number of bytes of one block,
+ * as in the OSU Micro-Benchmarks; -1: unknown. `root` is the root argument.
+ *
+ * The macros and functions in column `bytes` are defined in calls.c: COMM is the struct comm of the communicator, whose
+ * `peers` is the number of blocks. bytes_of(count, datatype) is count times the size of the datatype. `rooted` also has
+ * the root as an argument, and is -1 if the root is MPI_ROOT or MPI_PROC_NULL, on intercommunicators. SUM(counts, n)
+ * adds n counts. EACH(counts, datatypes, n) adds the bytes of n blocks with different datatypes. MPI_Neighbor_alltoallv
+ * and w have unknown sizes, because the number of neighbors is not kept. */
 #ifndef DOWNBEAT_PRELOAD_COLLECTIVES_H
 #define DOWNBEAT_PRELOAD_COLLECTIVES_H
 
@@ -106,7 +111,7 @@
        void *recvbuf, const C recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),  \
       (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), -1, NO_ROOT)
 
-/* Numbers of operations in files. */
+/* Numbers of operations in files. COMM is empty, because the numbers do not depend on column `bytes`. */
 #define OPERATION_NUMBER(Name, name, parameters, arguments, bytes, root) OPERATION_##name,
 enum operation { BARRIER(OPERATION_NUMBER) COLLECTIVES(OPERATION_NUMBER, int, int, ) OPERATIONS };
 

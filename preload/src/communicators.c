@@ -50,7 +50,7 @@ void communicators_forget(struct comm *comm) {
 }
 
 void communicators_begin(MPI_Comm_delete_attr_function *freed) {
-    FRAME(frame);
+    FRAME(frame); /* so that calls of wrapped functions by these functions do not count as the program's */
     frame_enter(frame);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, NULL);
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
@@ -82,7 +82,8 @@ struct members {
     int outside;   /* number of processes outside MPI_COMM_WORLD */
 };
 
-/* Computes the members of a group; if memory is short, only from its size. */
+/* Computes the members of a group. If memory is short, the hash is only of its size, so the identity of the
+ * communicator may differ from the identity on other processes, which is accepted. */
 static struct members members_of(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
@@ -159,8 +160,8 @@ static void describe(struct comm *comm, uint64_t origin) {
         PMPI_Comm_remote_group(comm->handle, &group);
         members = members_of(group);
         PMPI_Group_free(&group);
-        entry.second = members.lowest < local.lowest;
-        members.hash += local.hash; /* a sum, which is the same for the processes of both groups */
+        entry.second = members.lowest < local.lowest; /* this group is the second of the two, by lowest rank */
+        members.hash += local.hash;                   /* a sum, which is the same for the processes of both groups */
     }
     comm->is_world = !comm->inter && relation != MPI_UNEQUAL;
     if (origin == 0) /* unknown creation: count the group's communicators in the order of their first calls */
@@ -238,8 +239,8 @@ uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag)
     return parent != NULL ? tagged(mix(parent->identity, hash_group(group)), tag) : 0;
 }
 
-/* No communicator contains the processes of both groups. So the key is a hash of the two groups, which are known only
- * from the new communicator. */
+/* The groups need not have a common communicator as a parent. So the key is a hash of the two groups, which are known
+ * only from the new communicator. */
 uint64_t communicators_between_groups(MPI_Comm handle, int tag) {
     MPI_Group sides[2];
     if (handle == MPI_COMM_NULL)

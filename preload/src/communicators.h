@@ -37,8 +37,8 @@ struct comm *communicators_created(MPI_Comm handle, uint64_t origin);
 /* Frees the data of a freed communicator. */
 void communicators_forget(struct comm *comm);
 
-/* Return the origin of the next communicator that is created from this one; from a group of its processes; from the two
- * groups of an intercommunicator. */
+/* Return the origin of a new communicator: from communicator `handle`; from a group of its processes; as the
+ * intercommunicator `handle` of two groups. 0: unknown. */
 uint64_t communicators_child(MPI_Comm handle);
 uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag);
 uint64_t communicators_between_groups(MPI_Comm handle, int tag);

@@ -39,7 +39,8 @@
     X(Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),                  \
       communicators_child(intercomm))
 
-/* Wrapper of a function that creates a communicator; `created` is evaluated on success. */
+/* Wrapper of a function that creates a communicator; `created` is evaluated on success. `begin` is 0 if the program
+ * did not make the call. */
 #define MAKER(Name, parameters, arguments, created)                                                                    \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \

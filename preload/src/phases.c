@@ -1,6 +1,7 @@
 /* Phases of the program (phases.h), like in IPM: MPI_Pcontrol(1, "solver") begins a phase, MPI_Pcontrol(-1, "solver")
  * ends it. Phases nest; a phase inside another phase is distinct from a phase of the same name outside. They apply to
- * all threads of the process. Each phase has separate rows in the profile, so phases do not make calls slower. */
+ * all threads of the process. Each phase has separate rows in the profile. A call looks up its row anyway, with the
+ * current phase as a part of the key, so phases do not make calls slower. */
 #define _GNU_SOURCE
 #include "phases.h"
 
@@ -113,12 +114,12 @@ static void end_phase(const char name[TRACE_PHASE_SIZE]) {
     if (ending == 0) {
         uint16_t stray = find_phase(current_phase, name);
         if (stray != 0)
-            ++entry_of(stray)->strays;
+            ++entry_of(stray)->strays; /* ends without a begin */
         return;
     }
     while (current_phase != ending) {
         struct trace_phase *inner = entry_of(current_phase);
-        inner->cut = inner->begins - inner->ends;
+        inner->cut = inner->begins - inner->ends; /* begins without an end before the enclosing phase ended */
         leave_phase(inner, now);
     }
     struct trace_phase *phase = entry_of(ending);

@@ -34,7 +34,7 @@ static uint64_t key;       /* hash of the launcher's identity; 0: unknown */
 static int marked;         /* 1 if this process has created its mark */
 static char rank_text[16]; /* this process's rank, as the launcher writes it */
 
-/* Adds a text to the key. */
+/* Adds a text and an end mark to the key (FNV-1a). */
 static void add_to_key(const char *text) {
     key = key == 0 ? 0xcbf29ce484222325U : key;
     for (; *text != '\0'; ++text)
@@ -88,8 +88,8 @@ static const struct launcher {
     const char *rank;
 } launchers[] = {
     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
-    /* Intel's Hydra, which does not pass its identity to programs with a reduced environment; spawned jobs have another
-     * number. */
+    /* Intel's Hydra with -envlist or -envnone, which does not pass I_MPI_HYDRA_UUID: `downbeat trace` sets the variable.
+     * HYDRA_BSTRAP_PGID tells spawned jobs from the first. */
     {"DOWNBEAT_PRELOAD_LAUNCH", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
@@ -235,6 +235,7 @@ int presence_of_all(int rank, int size, int code) {
     if (key != 0 && !marked && rank == 0) {
         print_message("cannot write in '%s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR",
                       settings.directory, strerror(code));
+        /* A full disk must not end the program; a wrong directory ends it, so that the user notices. */
         if (!recording_is_scarce(code))
             PMPI_Abort(MPI_COMM_WORLD, 2);
     }

@@ -9,7 +9,7 @@ void presence_announce(void);
  * result. Sends no message. `code`: errno of creating the directory, for a message. */
 int presence_of_all(int rank, int size, int code);
 
-/* Removes the verdict. Call it after all processes have read the verdict. */
+/* Removes the verdict, the file with the result of presence_of_all. Call it after all processes have read it. */
 void presence_remove_verdict(void);
 
 #endif

@@ -200,7 +200,8 @@ static int first_line_of(const char *code) {
 }
 
 /* Returns the line of an instruction; 0 if it has none. The table of lines is a sequence of entries
- * (Objects/locations.md of CPython). */
+ * (Objects/locations.md of CPython). Kinds of entries: 0 to 9: on the same line as the entry before; 10 to 12: 0 to 2
+ * lines later; 13 and 14: with a signed difference; 15: without a line. */
 static int line_of(struct instruction instruction) {
     size_t bytes;
     const unsigned char *at = lines_of(instruction.code, &bytes), *end = at + bytes;

@@ -19,7 +19,8 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// Actions that rank 0 broadcasts. A value from 0 on is a check: scheme * number of waits + wait.
+// Actions that rank 0 broadcasts. A value from 0 on is a check: index of the scheme * number of waits + index of the
+// wait.
 constexpr long synchronize_next = -1;
 constexpr long finished = -2;
 
@@ -78,13 +79,14 @@ double SchemeClock::messages() const { return static_cast<double>(stats_of(comm_
 int SchemeClock::domains() const { return stats_of(comm_).clock_domains; }
 
 ClockEdges SchemeClock::edges(const Communicator &comm) const {
+    // An edge is a comparison of a rank's clock with a partner's (clock_results.h).
     constexpr std::size_t max_edges = 32; // per rank; more than a scheme has
     std::array<Downbeat_edge, max_edges> local{};
     int count = 0;
     double scatter = 0.0;
     check(Downbeat_get_edges(comm_, static_cast<int>(local.size()), local.data(), &count, &scatter),
           "Downbeat_get_edges");
-    // The values of a rank: count, scatter, then partner and residual of each edge.
+    // The values of a rank: number of its edges, scatter of their residuals, then partner and residual of each edge.
     std::vector<double> words = {static_cast<double>(count), scatter};
     for (const Downbeat_edge &edge : local) {
         words.push_back(edge.partner);
@@ -125,13 +127,20 @@ ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions 
                                    std::uint64_t seed, bool quiet)
     : comm_(comm), validation_(validation), random_(seed), clocks_(options.schemes.size()),
       synced_at_(options.schemes.size()),
-      // margin * longest_ is first_seconds.
-      longest_(options.schemes.size(), first_seconds / margin), results_{options, false, 0, {}, {}, {}, {}},
+      // Chosen so that the time reserved for the first synchronization, margin * longest_, is first_seconds.
+      longest_(options.schemes.size(), first_seconds / margin), results_{.options = options,
+                                                                         .truth = false,
+                                                                         .clock_domains = 0,
+                                                                         .barrier = {},
+                                                                         .first = {},
+                                                                         .runs = {},
+                                                                         .edges = {}},
       progress_(quiet) {
     for (const int rank : options.checked) {
         pairs_.push_back({0, rank});
     }
-    const ClockRun empty{0, 0.0, 0.0, std::vector<ClockEvent>(options.waits.size())};
+    const ClockRun empty{
+        .position = 0, .duration = 0.0, .messages = 0.0, .events = std::vector<ClockEvent>(options.waits.size())};
     results_.first.assign(options.schemes.size(), empty);
     results_.runs.assign(options.schemes.size(),
                          std::vector<ClockRun>(static_cast<std::size_t>(options.repetitions), empty));
@@ -196,7 +205,7 @@ long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::
 }
 
 void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending) {
-    barrier_quietly(comm_);                            // after it, no rank sleeps
+    barrier_quietly(comm_);                            // ranks may sleep in it; after it, all are awake
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier"); // after it, ranks start together
     const double messages = repetition == first_repetition ? 0.0 : clocks_[scheme]->messages();
     const double begin = steady_time();
@@ -237,13 +246,13 @@ void ClockMeasurement::check_clocks(std::size_t scheme, long repetition, std::si
     const SchemeClock &clock = *clocks_[scheme];
     const ClockOptions &options = results_.options;
     const auto ranks = static_cast<std::size_t>(comm_.size());
-    ClockEvent event{steady_time() - synced_at_[scheme],
-                     std::vector<double>(ranks, unknown),
-                     std::vector<double>(ranks, unknown),
-                     std::vector<double>(ranks, unknown),
-                     {},
-                     {},
-                     {}};
+    ClockEvent event{.achieved_wait = steady_time() - synced_at_[scheme],
+                     .measured_at = std::vector<double>(ranks, unknown),
+                     .offset = std::vector<double>(ranks, unknown),
+                     .offset_bound = std::vector<double>(ranks, unknown),
+                     .error_bound = {},
+                     .expected_error = {},
+                     .true_error = {}};
     // Read the bound after the error: the bound must hold at the time of the error.
     const double error = results_.truth ? clock.true_error() : unknown;
     const ClockError reported = clock.error();

@@ -41,7 +41,9 @@ public:
     int domains() const;
     /// Local. The error of this rank's clock at this moment, reported by the library.
     ClockError error() const { return read_clock_error(comm_); }
-    /// Collective over `comm`. Returns the edges of the last synchronization on rank 0, and none on other ranks.
+    /// Collective over `comm`. Returns, on rank 0, the edges of the last synchronization, i.e. the comparisons of all
+    /// ranks' clocks with their partners' (only scheme disciplined has partners), and the scatter of their residuals.
+    /// Returns no edges on other ranks.
     ClockEdges edges(const Communicator &comm) const;
 
     /// Collective. True if the library can report true errors, i.e. with the validation clock.

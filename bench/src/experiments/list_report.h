@@ -18,8 +18,8 @@ struct ListedCall {
     std::string size_meaning; // the object that has the size; "" without a size
     std::string unavailable;  // the reason why this MPI library does not have it; "" if it is available
     std::string flow = "";    // Flow of the collective (operations/collective.h); "" if it is not a collective
-    bool reduces = false;
-    bool irregular = false;
+    bool reduces = false;     // has a reduction operator
+    bool irregular = false;   // takes blocks of different sizes
 };
 
 /// A component with a name on the command line or in the settings.

@@ -1,6 +1,6 @@
 // The global clock of libdownbeat as the benchmark uses it: timestamps, their errors, and synchronization. Stamps are
 // readings of a rank's local clock that are converted to the global clock later. HarmonizedComm is a second global
-// clock, for starts by another method than the run's.
+// clock, for synchronizers that choose their starts in another way.
 #pragma once
 
 #include "mpi/communicator.h"
@@ -48,7 +48,10 @@ public:
     /// Converts a stamp to seconds on the global clock.
     double seconds(std::int64_t stamp) const { return (static_cast<double>(clock_.global) + elapsed(stamp)) * 1e-9; }
 
-    /// The error of seconds(stamp).
+    /// The error of seconds(stamp). The bound grows linearly and quadratically with the time before or after the
+    /// synchronization. The variance grows only after the synchronization, with the variance and the random walk of
+    /// the rate; it is at most the variance of an error distributed uniformly within the bound. Fields of
+    /// Downbeat_clock: downbeat/clock.h.
     ClockError error(std::int64_t stamp) const {
         const double t = elapsed(stamp);
         const double bound = clock_.bound + std::abs(t) * (clock_.growth + std::abs(t) * clock_.ramp / 2.0);
@@ -98,8 +101,8 @@ public:
     /// synchronizer does not synchronize clocks.
     void refresh() const;
 
-    /// Collective. The longest time between calls of refresh(), s: in this time, drift can raise the error bound from 0
-    /// to the library's limit (setting max_error). Infinite if all ranks read the same clock.
+    /// Collective. The longest time between calls of refresh(), s: the time in which drift raises the error bound from
+    /// 0 to the library's limit (setting max_error). Infinite if all ranks read the same clock.
     double max_refresh_interval() const;
 
     /// Local. The error of this rank's clock at this moment.
@@ -131,8 +134,9 @@ private:
     MPIX_Harmonize_stats before_{}; // statistics at the end of the constructor, before the starts of the run
 };
 
-/// A duplicate of the run's communicator on which libdownbeat chooses the slack by another method. It has a global
-/// clock of its own, so that the method does not affect the run's clock.
+/// A duplicate of the run's communicator on which libdownbeat chooses the slack, the time from the decision of rank 0
+/// to the common start, by another method. It has a global clock of its own, so that the method does not affect the
+/// run's clock.
 class HarmonizedComm {
 public:
     /// Collective. `slack`: setting of the library. `clock`: global clock of `comm`; its tolerance applies here, too.

@@ -16,7 +16,8 @@ void open_tool_interface();
 /// Closes MPI_T if it is open. Before MPI_Finalize: Open MPI crashes otherwise.
 void close_tool_interface();
 
-/// A control variable of the MPI library that belongs to no object. MPI_T must be open.
+/// A control variable of the MPI library. It must not be bound to an MPI object, e.g. a communicator. MPI_T must be
+/// open.
 class ControlVariable {
 public:
     /// Finds a variable by its name. Returns nullopt if the library has no such variable.

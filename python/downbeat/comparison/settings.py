@@ -30,11 +30,11 @@ def attribute_of(name: str) -> Attribute:
     label = name.replace("_", " ")
     if name.startswith(LIBRARY_CHECK):
         return Attribute("", "", label, origin=Origin.MEASURED)
-    return Attribute("", "", label, f"settings '{label}'" if name.startswith(LIBRARY_SETTING) else "")
+    return Attribute("", "", label, among=f"settings '{label}'" if name.startswith(LIBRARY_SETTING) else "")
 
 
 def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Orders the attributes that are compared: properties, then settings; last those that launches should share."""
+    """Orders the attributes that are compared: declared ones before others, properties before settings."""
     present = {name for context in contexts for name in context}
     declared = [name for name in ATTRIBUTES if name in present]
     rows = [(name, attribute_of(name)) for name in (*declared, *sorted(present - set(declared)))]
@@ -67,7 +67,7 @@ def context_differences(
 
 
 def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
-    """Finds attributes that launches of an experiment should share, but do not: `Attribute.among` -> values."""
+    """Finds attributes that launches of an experiment should share, but do not: name in the plural -> values."""
     differing = {}
     for name in compared_attributes(contexts):
         values = list(dict.fromkeys(value_of(name, context) for context in contexts))

@@ -39,7 +39,7 @@ def exit_pattern(path: str | Path) -> Exits:
     with open_samples(path) as file:
         cells = Cells.of(read_cells(file))
         index = native(file.variables["cell_index"][:])
-        valid = native(file.variables["verdict"][:]) == 0
+        valid = native(file.variables["verdict"][:]) == 0  # 0: valid (docs/data.md)
         samples, ranks = file.variables["entry"].shape
         sums = np.zeros((len(cells), ranks))
         chunk = max(1, CHUNK_BYTES // (8 * ranks))

@@ -1,4 +1,4 @@
-"""Running estimates of every cell during an experiment: its typical launch with its interval."""
+"""Running estimates of every cell during an experiment: its typical latency over launches, with its interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cell_summaries import summarize_cells
-from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP
+from downbeat.data.cells import CHANGED, STEP
+from downbeat.data.cells import HIGH as CANARY_HIGH
+from downbeat.data.cells import LOW as CANARY_LOW
+from downbeat.data.cells import PATH as CANARY_PATH
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf
 from downbeat.data.states import path_of, with_states
 from downbeat.run import directory as layout
@@ -18,10 +21,10 @@ from downbeat.statistics.dependence import correlation
 from downbeat.statistics.location import Interval, typical_interval
 
 LATENCY = "latency_avg"
-STRICT = 0.16  # accepted share of independent series that are taken for correlated; they cost a few more launches
+# Accepted probability that independent launches are taken for correlated; that costs a few more launches.
+FALSE_ALARMS = 0.16
 
-
-# The factors of a cell in the order of CELL_NAMES: those of the launch first.
+# The factors of a cell in the order of CELL_NAMES: the factors of the launch first.
 CellKey = tuple[object, ...]
 CELL_NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
@@ -40,6 +43,7 @@ class Estimates:
         """The estimates from the complete launches of an experiment."""
         estimates = cls()
         done = layout.complete(directory)
+        # The largest number of a launch: rounds and their limit may allow more than `launches`.
         for number in range(1, max(plan.launches, plan.most_rounds, plan.max_launches) + 1):
             for key in plan.round_order(number):
                 if str(key) in done:
@@ -52,26 +56,30 @@ class Estimates:
             if "cell_index" not in file.variables:
                 return
             hosts = str(getattr(file, "hosts", ""))
-        cells = summarize_cells(path, [LATENCY]).assign(
-            computation=0.0
-        )  # with compute=auto it differs between launches
+        # With compute=auto, the computation differs between launches, so it must not distinguish cells.
+        cells = summarize_cells(path, [LATENCY]).assign(computation=0.0)
+        # `steps`: the step of the clock in the samples of a cell, s.
         medians, steps = cells[f"{LATENCY}_median"], cells.get(f"{LATENCY}_{STEP}", 0.0)
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
-        kept = cells[[*CELL_FACTORS, "status", "error_bound", *(name for name in (LOW, HIGH) if name in cells)]]
-        if HIGH in kept:
-            kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
+        # Canaries are round trips around a cell's blocks. From them and their path (through a cache line or a message)
+        # with_states finds the state of the machine.
+        canaries = [name for name in (CANARY_LOW, CANARY_HIGH) if name in cells]
+        kept = cells[[*CELL_FACTORS, "status", "error_bound", *canaries]]
+        if CANARY_HIGH in kept:
+            kept = kept.assign(**{CANARY_PATH: path_of(hosts, key.ranks, key.configuration)})
         self.frames[key] = kept.assign(**factors, **{f"{LATENCY}_median": medians, f"{LATENCY}_{STEP}": steps})
         self.cached_medians = self.cached_rows = None
         self.cached_states = {}
 
     def frame(self, plan: Plan) -> pd.DataFrame:
-        """A row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
+        """A row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step of the clock, in s.
 
         The columns and the order are those of `Experiment.cells`; a comparison needs no others, so it reads no samples.
         """
         order = plan.configurations()
 
         def position(key: LaunchKey) -> tuple[int, int, int]:
+            # Portion: a launch is split where algorithms are fixed at its start.
             return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
 
         frames = [self.frames[key] for key in sorted(self.frames, key=position)]
@@ -128,7 +136,7 @@ class Estimates:
         The test is loose: one in six independent series is taken for correlated, which costs a few more launches.
         """
         series = self.series().values()
-        return max((correlation(values, STRICT / len(series)) for values in series), default=0.0)
+        return max((correlation(values, FALSE_ALARMS / len(series)) for values in series), default=0.0)
 
     def series(self) -> dict[tuple[object, ...], list[float]]:
         """The deviations of launches from the mean, of logarithms, averaged over cells, by configuration.

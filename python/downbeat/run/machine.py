@@ -101,6 +101,7 @@ OF_LAUNCHERS = re.compile(
     r"|I_MPI_(INFO_.*|HYDRA_(UUID|TOPOLIB)|INTERNAL_.*|PIN_(INFO|MAPPING)|BIND_WIN_ALLOCATE|RETURN_WIN_MEM_NUMA|MPIRUN"
     r"|ROOT|SUBSTITUTE_INSTALLDIR)|FI_PROVIDER_PATH|DOWNBEAT_MPI"
 )
+# A value with its origin, as the attribute `environment` of a launch has it: "value (/path/file:line)".
 OF_FILE = re.compile(r"(.*) \((/[^()]*:\d+|override|command line)\)")
 
 
@@ -126,6 +127,7 @@ def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
     return settings
 
 
+# Names of variables that change measurements.
 CHANGES = re.compile(r"(OMPI_MCA|PMIX_MCA|PRTE_MCA|MPIR_CVAR|MPICH|I_MPI|UCX|FI|HCOLL|UCC|DOWNBEAT)_")
 SHOWN_VARIABLES = 5
 ADVICE = "variables change what is measured and are recorded with the results; unset those that you do not want"

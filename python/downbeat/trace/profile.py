@@ -1,7 +1,7 @@
 """Reads the profile of a run: all calls, added up by process, call site, communicator, operation and size class.
 
-The profile counts every call, also if the records are a sample. With thinning k, the records of a row are of one call
-in 2^k.
+The profile counts every call, also if the records are a sample. With thinning k, a row has records of one call in
+2^k.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Profile(Table):
     kind: Texts = column("blocking, nonblocking or persistent")
     communicator: Texts = column("name of the communicator")
     size: Floats = column("processes of the communicator, as in Records", "1")
-    beyond: Ints = column("0, or ELSEWHERE or UNSEEN, as in Records")
+    beyond: Ints = column("0, or ELSEWHERE (has processes of another job) or UNSEEN (its other group left no file)")
     size_up_to: Floats = column("largest size of the size class, a power of two; NaN: not known", "B")
     phase: Texts = column('phase of the program, outer > inner; "": none')
     module: Texts = column("path of the module that makes the calls")
@@ -50,6 +50,8 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
         processes: from `processes_of`.
         phases: from `phase_paths`.
     """
+    # TRACE_NONE becomes the index behind a table: freed communicators of one size, and calls without a site. The row
+    # that is appended to each column is that of calls without a row of their own.
     table, communicators, sites = section.tables.profile, section.tables.communicators, section.tables.sites
     communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
     tick = section.clocks.tick()
@@ -71,6 +73,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
         communicator=texts([*map(identity, communicators), "freed"], communicator, NOT_KNOWN),
         size=np.append(ranks, np.nan),
         beyond=np.append(beyond[communicator].astype(np.int64), 0),
+        # Size class 0: no bytes; n: more than 2^(n - 2), up to 2^(n - 1) bytes.
         size_up_to=np.where(sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)),
         phase=texts(phases, table["phase"], ""),
         module=site_texts("module", NOT_KNOWN, NOT_KNOWN),
@@ -86,7 +89,10 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
 
 
 def thinned_alike(profile: Profile) -> Profile:
-    """Sets the thinning of all rows that count the same calls to the largest one: only its calls have all records."""
+    """Sets the thinning of all rows that count the same calls to the largest.
+
+    Only the calls that the largest thinning keeps were recorded by all processes.
+    """
     if not profile.thinning.any():
         return profile
     thinning = profile.frame(*SAME_CALLS, "thinning").groupby(SAME_CALLS, dropna=False, sort=False).thinning
@@ -94,11 +100,11 @@ def thinned_alike(profile: Profile) -> Profile:
 
 
 def thinned(sections: Sequence[Section], profile: Profile, most: int) -> Profile:
-    """Increases the thinning until the expected number of records is at most `most`."""
+    """Increases the thinning until the expected number of records is at most `most`; does not drop the records."""
     thinning = profile.thinning
     calls = profile.calls.astype(float)
     record_count = sum(len(section.tables.records) for section in sections)
-    limit = float(max(calls.max(initial=1.0), 1.0))
+    limit = float(max(calls.max(initial=1.0), 1.0))  # of records per row, halved until all rows together fit
     group = profile.frame(*SAME_CALLS).groupby(SAME_CALLS, dropna=False, sort=False).ngroup().to_numpy()
     while record_count > most and (calls / np.exp2(thinning)).sum() > most:
         limit /= 2

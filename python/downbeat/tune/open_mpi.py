@@ -7,8 +7,8 @@ Open MPI 4 and 5 read the numbers so (ompi/mca/coll/tuned/coll_tuned_dynamic_fil
         communicator size, number of message sizes
           message size, algorithm, fan in/out, segment size
 
-Communicator and message sizes are lower bounds of what follows them; the first message size must be 0; algorithm 0
-leaves the choice to the library; text after # is a comment.
+Communicator and message sizes are lower bounds of what follows them, but the first communicator size also holds for
+fewer ranks; the first message size must be 0; algorithm 0 leaves the choice to the library; text after # is a comment.
 
 Open MPI 6 reads JSON (ompi_coll_tuned_read_rules_json). Of the entries for a collective the first that holds for the
 communicator's size is taken, then the first of its rules that holds for the message's size. Limits are included. Where
@@ -49,17 +49,19 @@ COLLECTIVE_NUMBERS = {
     "scan": 14,
     "scatter": 15,
 }
-# coll_tuned_decision_dynamic.c looks these up without regard to their size: alltoallv as 0, since no rank knows the
-# sizes of all; scan and exscan as the size of one element times the ranks, where the count was forgotten.
+# coll_tuned_decision_dynamic.c looks up these collectives without regard to their size: alltoallv with size 0, since no
+# rank knows the sizes of all ranks; scan and exscan with the size of one element times the number of ranks (a bug: the
+# count is missing). A barrier has no size.
 SIZELESS = ("alltoallv", "barrier", "exscan", "scan")
-# Looked up by the bytes of all ranks together, where downbeat-bench's size is that of one. The others are looked up by
-# the size itself: that of reduce_scatter is of a whole vector in both, that of allgatherv the mean over ranks.
+# The library looks up these collectives by the bytes of all ranks together, while downbeat-bench's size is the bytes of
+# one rank. It looks up the other collectives by the same size as downbeat-bench: for reduce_scatter the whole vector,
+# for allgatherv the mean block of a rank.
 TIMES_RANKS = ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter")
 
-# An algorithm that is forced has these fan outs unless variables say otherwise (coll_tuned_init_chain_fanout and
-# tree_fanout): the rules must switch on the algorithm that was measured.
+# Fan out of a forced algorithm, unless variables set another (coll_tuned_init_chain_fanout, _init_tree_fanout). Rules
+# have the fan out of the forced algorithm, so that they switch on the algorithm that was measured.
 FAN_OUT = 4
-CHAINS = ("bcast", "reduce")  # their fan in/out is that of chains
+CHAINS = ("bcast", "reduce")  # fan in/out of their rules: fan out of chains; of other collectives: of trees
 
 
 class OpenMpiRules(RulesFormat):
@@ -75,7 +77,7 @@ class OpenMpiRules(RulesFormat):
         environment: Mapping[str, str] = os.environ,
         site: str = "",
     ) -> None:
-        """Makes the form.
+        """Makes the format.
 
         Args:
             version: the major one of the library.
@@ -90,7 +92,7 @@ class OpenMpiRules(RulesFormat):
         self._environment = environment
 
     def read_site(self, path: Path) -> dict[Any, Any]:
-        """Rules of the site, by collective as the form names it; none if the file has another form."""
+        """Returns the site's rules, by collective as the file names it; empty if the file has another format."""
         return read_rules(path)
 
     def collectives(self) -> Sequence[str]:
@@ -100,11 +102,14 @@ class OpenMpiRules(RulesFormat):
         return collective not in SIZELESS
 
     def set_aside(self) -> dict[str, str]:
-        # 4.1 lets rules decide before a variable that forces an algorithm, 5 after it.
+        """Returns the environment that switches off the site's rules where they would come before a forced algorithm.
+
+        In Open MPI 4.1, rules come before a variable that forces an algorithm; in 5, after it.
+        """
         return {FILENAME: ""} if self._site and self._version < 5 else {}
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        # Registered as a constant in 4.1 and 5.0.
+        # Open MPI 4.1 and 5.0 register the variable of allgatherv as a constant, so it cannot change within a launch.
         if collective != "allgatherv":
             return {}
         return {
@@ -139,12 +144,12 @@ class OpenMpiRules(RulesFormat):
 
     def text(self, rules: Sequence[Rule]) -> str:
         """Returns the content of the file."""
-        tuned = {COLLECTIVE_NUMBERS[collective]: (collective, some) for collective, some in by_collective(rules)}
+        tuned = {COLLECTIVE_NUMBERS[collective]: (collective, chosen) for collective, chosen in by_collective(rules)}
         numbers = sorted({*tuned, *self._site_rules})
         lines = [f"{len(numbers)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
         for number in numbers:
-            collective, some = tuned.get(number, (f"collective {number}", []))
-            by_ranks = {ranks: list(each) for ranks, each in groupby(some, key=lambda rule: rule.ranks)}
+            collective, chosen = tuned.get(number, (f"collective {number}", []))
+            by_ranks = {ranks: list(group) for ranks, group in groupby(chosen, key=lambda rule: rule.ranks)}
             # Lower bounds: above each measured number of ranks the library, or the site, decides again.
             of_site = self._site_rules.get(number, {})
             sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks} | set(of_site))
@@ -152,10 +157,10 @@ class OpenMpiRules(RulesFormat):
             for ranks in sizes:
                 entries = self._entries(collective, ranks, by_ranks[ranks]) if ranks in by_ranks else []
                 if not entries:
-                    # The first one is for fewer ranks as well.
-                    least = max((size for size in of_site if size <= ranks), default=min(of_site, default=0))
-                    before = of_site.get(least, [(0, 0, 0, 0)])
-                    entries = [(*entry, "default" if entry[1] == 0 else "of the site") for entry in before]
+                    # Keep the site's rules for this number of ranks. The first ones also hold for fewer ranks.
+                    lower = max((size for size in of_site if size <= ranks), default=min(of_site, default=0))
+                    site_entries = of_site.get(lower, [(0, 0, 0, 0)])
+                    entries = [(*entry, "default" if entry[1] == 0 else "of the site") for entry in site_entries]
                 lines.append(f"{ranks} {len(entries)} # ranks: message sizes")
                 lines += [
                     f"  {size} {algorithm} {fan_out} {segment} # {name}"
@@ -196,14 +201,14 @@ class OpenMpiJsonRules(OpenMpiRules):
 
     def text(self, rules: Sequence[Rule]) -> str:
         collectives: dict[str, list[Any]] = dict(self._site_rules)
-        for collective, some in by_collective(rules):
+        for collective, chosen in by_collective(rules):
             tuned = [
                 {
                     "comm_size_min": ranks,
                     "comm_size_max": ranks,
-                    "rules": self._message_rules(collective, ranks, list(each)),
+                    "rules": self._message_rules(collective, ranks, list(group)),
                 }
-                for ranks, each in groupby(some, key=lambda rule: rule.ranks)
+                for ranks, group in groupby(chosen, key=lambda rule: rule.ranks)
             ]
             collectives[collective] = [*tuned, *collectives.get(collective, [])]
         return json.dumps({"rule_file_version": 3, "module": "tuned", "collectives": collectives}, indent=2) + "\n"
@@ -219,7 +224,8 @@ class OpenMpiJsonRules(OpenMpiRules):
                 "alg": name,
                 "faninout": fan_out,
                 "seg_size": segment,
-                # In the classic form a rule has the requests in flight that the variable says; here it would have 0.
+                # A JSON rule must state the number of requests in flight, else it is 0. In a file of numbers, rules use
+                # the variable's number.
                 "reqs": self._number_of(f"{collective}_algorithm_max_requests", 0),
             }
             for index, (size, number, fan_out, segment, name) in enumerate(entries)
@@ -228,7 +234,7 @@ class OpenMpiJsonRules(OpenMpiRules):
 
 
 def read_json_rules(path: Path) -> dict[str, list[Any]]:
-    """Entries of a JSON rules file, by collective; none if it is of another form."""
+    """Returns the entries of a JSON rules file, by collective; empty if the file has another format."""
     try:
         collectives = json.loads(path.read_text(encoding="utf-8"))["collectives"]
         return {str(name): list(entries) for name, entries in collectives.items()}
@@ -237,7 +243,7 @@ def read_json_rules(path: Path) -> dict[str, list[Any]]:
 
 
 def read_rules(path: Path) -> dict[int, dict[int, list[Entry]]]:
-    """Returns the rules of a file, by number of the collective and least number of ranks; none of another form."""
+    """Returns the rules of a file, by number of the collective and smallest number of ranks; empty: other format."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])

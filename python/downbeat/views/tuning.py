@@ -35,7 +35,7 @@ def tuning_view(record: TuningRecord, depth: Depth = Depth.PAGE) -> View:
     origin, question = record.origin, record.origin.question
     rules = record.rules[~record.rules.withdrawn]
     warnings = [*lines(record, TuningWarning, "warning")]
-    caution = f"{counted(len(warnings), 'warning')} below"  # each is a fact itself
+    caution = f"{counted(len(warnings), 'warning')} below"  # a text, not a fact: each of the warnings is a fact
     purposes = ("in a shell", "or as arguments of mpirun")
     arrivals = f"; {question.effort.metric} under {question.arrivals}" if question.arrivals else ""
     conditions = (
@@ -56,7 +56,7 @@ def tuning_view(record: TuningRecord, depth: Depth = Depth.PAGE) -> View:
             *(draw_choices(record) if depth == Depth.PAGE else []),
             Heading("Warnings", depth=Depth.PAGE),
             *warnings,
-            Heading(f"Choices {question.otherwise}"),
+            Heading(f"Choices {question.otherwise}"),  # e.g. "Choices after MPI_Barrier"
             *lines(record, ChoicePrice),
             *others_table(record),
             Heading("Not measured"),
@@ -117,7 +117,7 @@ def gains_table(record: TuningRecord, title: str, rows: Contrasts, depth: Depth,
     labels = {**LABELS, "algorithm": Field("algorithm")}
     shown = [name for name in gain if name != "verdict" or set(rows.verdict) != {"faster"}]
     extra = {name: Field(name) for name in columns if name not in labels}
-    return Table(title, frame, {**labels, **gain, **extra}, len(labels), choices=[shown], depth=depth)
+    return Table(title, frame, {**labels, **gain, **extra}, labels=len(labels), choices=[shown], depth=depth)
 
 
 def rules_table(record: TuningRecord, rules: RuleGains) -> Table:
@@ -127,7 +127,10 @@ def rules_table(record: TuningRecord, rules: RuleGains) -> Table:
 
 
 def cells_table(record: TuningRecord) -> Iterator[Table]:
-    """A row per cell; no table where no rules were measured."""
+    """A row per cell; no table if no rules were measured.
+
+    Column `proof` shows whether the library obeys the rules in the cell (tune/proving.py).
+    """
     cells = record.cells
     if np.isfinite(cells.ratio).any():
         columns = {"bytes": cells.size.astype(object), "algorithm": cells.in_rules, "proof": cells.proof}
@@ -135,7 +138,10 @@ def cells_table(record: TuningRecord) -> Iterator[Table]:
 
 
 def others_table(record: TuningRecord) -> Iterator[Table]:
-    """A row per cell in which the choice of the other measurement takes longer; no table without one."""
+    """A row per cell in which the choice of the other measurement takes longer; no table without such a cell.
+
+    The other measurement has starts after MPI_Barrier, or, if the rules are for an arrival pattern, no pattern.
+    """
     slower = record.other_choices[record.other_choices.verdict == "slower"]
     if len(slower):
         fields = {
@@ -147,7 +153,7 @@ def others_table(record: TuningRecord) -> Iterator[Table]:
         }
         frame = slower.frame("collective", "ranks", "other", "chosen", "ratio").assign(bytes=slower.size)
         frame["interval"] = list(zip(slower.ratio_low, slower.ratio_high, strict=True))
-        yield Table("", frame, fields, len(LABELS) + 2)
+        yield Table("", frame, fields, labels=len(LABELS) + 2)
 
 
 def draw_choices(record: TuningRecord) -> list[Picture]:

@@ -4,7 +4,8 @@ Files are `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in dir
 
 A file has the calls of one case in ns: the largest time over ranks (`highest`), and with output level "all" that of
 each rank; where PICO was built for phases, that of rank 0 and of its phases. Names without a datatype have bytes.
-Tables `<system>_metadata.csv` beside the directory of the system say what a test is. A launch is a test of a time.
+Tables `<system>_metadata.csv` beside the directory of the system say what a test is. A launch is one test of one
+directory `<time>`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Case:
         body = TRAILER.sub(b"", content)
         first, _, rows = body.partition(b"\n")
         names = first.decode(errors="replace").strip().split(",")
-        if names[0].isdigit():
+        if names[0].isdigit():  # no heading: the largest time, then that of each rank
             names, rows = ["highest", *(f"rank{i}" for i in range(len(names) - 1))], body
         problems: dict[str, int] = {}
         if rows and not rows.endswith(b"\n"):
@@ -238,6 +239,7 @@ def results_of(
             "calls": count,
         }
         for kind, statistics in kinds.items():
+            # The key is the row of the first statistic of this kind.
             calls[len(rows)] = functools.partial(times_of, container, shown, kind)
             rows += ({**case, "kind": kind, "statistic": name, "value": each} for name, each in statistics.items())
     made = Results.of_rows([run for _, run, _ in runs.values()], rows, damages)
@@ -250,10 +252,10 @@ def times_of(path: Path, shown: str, kind: str) -> Floats:
 
 
 def facts_of(shown: str, problems: Mapping[str, int]) -> tuple[Damage, ...]:
-    """Damage of a file, by its number."""
+    """Returns the damage of a file; `problems`: kind of damage -> number of occurrences."""
     damage = DamageCounter(shown)
     for what, count in problems.items():
-        damage.add(what, 0, count)
+        damage.add(what, line=0, count=count)
     return damage.facts()
 
 
@@ -287,10 +289,13 @@ def run_of(
     return ToolRun(NAME, "", path, 0, date, {name: value for name, value in context.items() if value}), factors
 
 
+MAX_LEVELS = 4  # file, test, time, system: the table is beside the system
+
+
 def metadata_beside(path: Path) -> dict[Test, dict[str, str]]:
-    """The metadata in tables of the directories above; tests of the nearest table count."""
+    """Reads the metadata in tables of the directories above; for a test in several tables, the nearest table wins."""
     tables: dict[Test, dict[str, str]] = {}
-    for directory in list(path.resolve().parents)[3::-1]:
+    for directory in reversed(path.resolve().parents[:MAX_LEVELS]):
         for file in sorted(directory.glob("*_metadata.csv")):
             tables |= metadata_of(file.as_posix(), file.read_bytes())
     return tables
