@@ -457,9 +457,9 @@ ParsedWork parse(int argc, char **argv, int ranks) {
     line.flag("--ranks", options.ranks,
               "all ranks take part, not the first of each node; so it is where all ranks share a host");
     common.declare(line, "seed for the partners of suspects");
-    line.footer(fmt::format("For n nodes: 2 (n - 1) rounds, and up to 80 for each suspect. Each round sends n x\n"
-                            "(exchanges + 1) messages of --size bytes. Rank 0 keeps 80 bytes for each pair and\n"
-                            "pass, 84 MB for 1,024 nodes; {} nodes at most.",
+    line.footer(fmt::format("For n nodes: 2 (n - 1) rounds, and up to 80 for each suspect. Each round sends\n"
+                            "n x (exchanges + 1) messages of --size bytes. Rank 0 keeps 80 bytes for each\n"
+                            "pair and pass, 84 MB for 1,024 nodes; {} nodes at most.",
                             most_nodes));
     if (const auto text = line.parse(argc, argv)) {
         return *text;

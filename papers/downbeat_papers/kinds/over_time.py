@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from downbeat.output.blocks import Picture
+from downbeat.output.fields import synchronizer_name
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Panel
 from downbeat.text import MICROSECONDS
@@ -138,6 +139,8 @@ class OverTime:
                 rows = bins_of_launches(results, curve.label, shown, size)
                 shortest = min(map(len, rows), default=0)
                 launches = [[row[at] for row in rows] for at in range(shortest)]
-                lines.append(median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color))
+                lines.append(
+                    median_line(synchronizer_name(curve.label), np.arange(1, shortest + 1), launches, curve.color)
+                )
             panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title, "whole"))
         return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)

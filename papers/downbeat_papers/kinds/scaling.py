@@ -39,6 +39,7 @@ POINT = (
 # As downbeat-bench chooses them (docs/operations.md).
 DATATYPES = " Reductions of 4 bytes are of one MPI_FLOAT, longer ones of MPI_DOUBLE."
 SHORT = {BARRIER: "barrier", COMMON_START: SYNCHRONIZER_NAMES[COMMON_START]}
+IN_CLAIMS = {BARRIER: "barrier", COMMON_START: COMMON_START}  # ends of names of measures, as claims in TOML have them
 # How labels of runs of the paper's own MPIX_Harmonize end, and what sets it.
 PUBLISHED, AS_PUBLISHED = "-published", {"DOWNBEAT_PUBLISHED": "schuchart2023"}
 WHOSE = {"": "as Downbeat has it", PUBLISHED: "as the paper has it"}
@@ -230,7 +231,7 @@ class Scaling:
         few = missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
         measures: dict[str, Measured] = {}
         points = latency_points(cells, x, LATENCY)
-        for name, (synchronizer, short) in product(self.lines, SHORT.items()):
+        for name, (synchronizer, short) in product(self.lines, IN_CLAIMS.items()):
             chosen = points[(points.line == name) & (points.synchronizer == synchronizer)]
             times = {
                 position: pd.Series(launches.value * MICROSECONDS, launches.launch)

@@ -7,6 +7,8 @@ is the statistic of a number (`Numbers.statistic`). Numbers of different kinds a
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -93,7 +95,7 @@ def is_rate(metric: str) -> bool:
 
 
 # Name -> metric of ours or kind of another tool.
-MEASURES: dict[str, Kind | Metric] = {**KINDS, **METRICS}
+MEASURES: Mapping[str, Kind | Metric] = ChainMap[str, Kind | Metric](METRICS, KINDS)  # type: ignore[arg-type]
 
 
 # Unit -> printed unit, and kind of a field (`output/fields.py`).
