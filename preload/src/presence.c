@@ -88,8 +88,8 @@ static const struct launcher {
     const char *rank;
 } launchers[] = {
     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
-    /* Intel's Hydra with -envlist or -envnone, which does not pass I_MPI_HYDRA_UUID: `downbeat trace` sets the variable.
-     * HYDRA_BSTRAP_PGID tells spawned jobs from the first. */
+    /* Intel's Hydra with -envlist or -envnone, which does not pass I_MPI_HYDRA_UUID: `downbeat trace` sets the
+     * variable. HYDRA_BSTRAP_PGID tells spawned jobs from the first. */
     {"DOWNBEAT_PRELOAD_LAUNCH", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},

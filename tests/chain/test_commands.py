@@ -16,7 +16,7 @@ pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# After `run -o results`, `trace -o trace` and `downbeat-bench pairs -o pairs.nc`: its arguments, and a file that it writes.
+# Arguments, and a file that is written, after `run -o results`, `trace -o trace` and `downbeat-bench pairs`.
 COMMANDS = {
     "build": ("--no-bench --mpi {mpicc}", "cache/downbeat"),
     "config": ("--mpi {mpicc} --cflags --libs", "."),

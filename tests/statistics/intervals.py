@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from downbeat.run.estimates import STRICT
+from downbeat.run.estimates import FALSE_ALARMS
 from downbeat.statistics.dependence import correlation
 from downbeat.statistics.location import Interval, typical_interval
 from downbeat.statistics.median_interval import MedianInterval, median_interval
@@ -188,7 +188,7 @@ def end_at_width(logs: np.ndarray) -> End:
     """Returns where --width ends an experiment, by the rule of `Estimates`."""
     for count in range(LAUNCHES, MOST_LAUNCHES + 1):
         found = typical_interval(np.exp(logs[:count]))
-        resembling = correlation(logs[:count], STRICT) > 0
+        resembling = correlation(logs[:count], FALSE_ALARMS) > 0
         narrow = found.width <= WIDTH and not resembling
         if narrow:
             break

@@ -1,5 +1,6 @@
-// The dataset, head and warnings of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a tournament
-// and looks again at slow nodes and links, the suspects: first to choose them, then in fresh rounds, which decide.
+// The dataset, head and warnings of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a
+// tournament and looks again at slow nodes and links, the suspects: first to choose them, then in fresh rounds, which
+// decide.
 
 #include "experiments/pairs_results.h"
 

@@ -1,5 +1,6 @@
-// The dataset, head and warnings of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a tournament
-// and looks again at slow nodes and links, the suspects: first to choose them, then in fresh rounds, which decide.
+// The dataset, head and warnings of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a
+// tournament and looks again at slow nodes and links, the suspects: first to choose them, then in fresh rounds, which
+// decide.
 
 #pragma once
 
@@ -53,11 +54,11 @@ struct PairsResults {
     std::vector<RankCheck> checks;
     std::vector<Suspect> suspects; // ranks in place of nodes
     std::size_t found_suspects;    // more than `suspects` where these were too many
-    TournamentPlan plan;   // what fits into the limit of time
-    TournamentPlan wanted; // what would run without a limit
-    long starts;           // starts of rounds by MPIX_Harmonize
-    long late_starts;      // those at which a rank was late
-    bool stopped; // at the limit of time
+    TournamentPlan plan;           // what fits into the limit of time
+    TournamentPlan wanted;         // what would run without a limit
+    long starts;                   // starts of rounds by MPIX_Harmonize
+    long late_starts;              // those at which a rank was late
+    bool stopped;                  // at the limit of time
 };
 
 Dataset pairs_dataset(const Context &context, const PairsOptions &options, const PairsResults &results);
