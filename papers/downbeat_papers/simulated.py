@@ -111,7 +111,7 @@ class SimulatedSite(Site):
         return super().repetitions(min(usual, SIMULATED_REPETITIONS))
 
     def platform_for(self, per_node: int) -> str:
-        """Returns the platform with so many ranks per node; 0: as it is."""
+        """Returns the platform with another number of ranks per node; 0: unchanged."""
         platform = parse_platform(self.platform)
         values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
         return str(Platform(platform.topology, values))

@@ -194,7 +194,8 @@ def test_few_nodes_name_a_node_alone(tmp_path: Path, seed: int) -> None:
     assert [each["ends"] for fact in facts(link, "too_few_nodes") for each in fact["slow"]] == [["node001", "node003"]]
     assert [fact["node"]["ends"] for fact in facts(node, "slow_node")] == [["node002"]]
     assert not facts(node, "slow_links")
-    record = located(write_nccl_logs(tmp_path / "logs", slow_node(times(seed, nodes=4), 2, 3.0)))
+    logs = write_nccl_logs(tmp_path / "logs", slow_node(times(seed, nodes=4), 2, 3.0))
+    record = located(logs, "--fail-on", "unsteady", status=4)
     assert next(each["ends"] for fact in facts(record, "too_few_nodes") for each in fact["slow"]) == ["node002"]
     assert not facts(record, "slow_node") + facts(record, "slow_links") + facts(record, "nothing_slow")
 

@@ -193,7 +193,7 @@ struct ClockAgreement {
 
     long long contradictions = 0; // RankOffset::contradictions, summed over ranks
     // The rank with the largest share of unsure starts, among ranks whose clocks are not known well enough:
-    double unsure = 0.0;           // its share of unsure starts; 0 if there is no such rank
+    double unsure = 0.0;           // its share of unsure starts; 0 without such a rank
     double sync_error = 0.0;       // its RankOffset::sync_error, s
     double flag_error = 0.0;       // its RankOffset::flag_error, s
     double needed_tolerance = 0.0; // tolerance with which its starts would not be unsure, s

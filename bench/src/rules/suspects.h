@@ -47,7 +47,7 @@ constexpr int fewest_nodes = 4;
 /// A smaller ratio to the peers is no fault.
 constexpr double least_ratio = 1.2;
 
-/// More are not confirmed: a machine with so many is not steady.
+/// Further suspects are not confirmed: a machine with more than these is not steady.
 constexpr std::size_t most_suspects = 24;
 
 /// Whether a link is measured again as a suspect, or beside one.

@@ -96,7 +96,7 @@ static int begin_transport(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-/* Number of calls after which transport=auto sets up shared memory: in so many calls it saves the time of its setup.
+/* Number of calls after which transport=auto sets up shared memory: it has then saved the time of its setup.
  * Many programs make fewer calls on a communicator. Measured by first_us and call_cost_us of make bench. Switching at
  * this break-even costs at most twice as much as the best choice; at half or twice the value, 3 times as much. Depends
  * on the machine. */

@@ -23,7 +23,7 @@ static const struct {
     {"slack", db_slack_types}, {"published", db_published},
 };
 
-/* Returns the registry of a kind of component, or NULL if there is no such kind. */
+/* Returns the registry of a kind of component, or NULL for an unknown kind. */
 static const void *const *components_of(const char *kind) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i].kind, kind) == 0)

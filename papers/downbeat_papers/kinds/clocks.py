@@ -259,7 +259,7 @@ TREE_EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 i
 
 
 def steps(ranks: int) -> int:
-    """Returns the depth of a tree of so many ranks."""
+    """Returns the depth of a tree with this number of ranks."""
     return int(np.ceil(np.log2(ranks)))
 
 

@@ -80,8 +80,8 @@ def locate(
     downbeat locate -- srun -N 64: measures all pairs of the nodes first.
 
     Exit status: 0. With --fail-on slow: 3 if a node or link is slow. With
-    --fail-on unsteady: 3 if one is slow, else 4 if the machine is not steady or
-    pairs failed.
+    --fail-on unsteady: 3 if one is slow, else 4 if the machine is not steady,
+    pairs failed, or a slow node cannot be told from a slow link.
     """
     from downbeat.files import is_standard_output
     from downbeat.output.blocks import Depth, Line
@@ -108,7 +108,7 @@ def locate(
     if fail_on is not FailOn.NOTHING and any(each.accused for each in findings):
         raise typer.Exit(EXIT_SLOW)
     failed = any(each.times.failed for each in findings)
-    if fail_on is FailOn.UNSTEADY and (failed or any(each.unsteady for each in findings)):
+    if fail_on is FailOn.UNSTEADY and (failed or any(each.unsteady or each.undecided for each in findings)):
         raise typer.Exit(EXIT_UNSTEADY)
 
 

@@ -36,6 +36,7 @@ from downbeat.statistics.verdicts import (
     FEWEST_SESSIONS,
     NOT_AMONG_MANY,
     NOT_SIGNIFICANT,
+    too_few_sessions,
 )
 from downbeat.tables import Floats
 from downbeat.text import printable
@@ -47,7 +48,7 @@ MAX_RANGES = 3  # of sizes with a difference, per operation; if there are more, 
 
 def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchEach]:
     """Counts the verdicts of the cells that answer; empty if no cell is on both sides."""
-    if compared.history_is_a and (compared.verdicts.reason == no_sessions(len(compared.history))).all():
+    if compared.history_is_a and (compared.verdicts.reason == too_few_sessions(len(compared.history))).all():
         return [FirstNights(len(compared.history) + 1, FEWEST_SESSIONS)]
     rows = compared.answer
     if not len(rows):
@@ -71,11 +72,6 @@ def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchE
         float(np.exp(np.log(column).mean())) for column in (cells.ratio, cells.ratio_low, cells.ratio_high)
     )
     return [Conclusion(*about, ratio, low, high, sessions, is_rate(rows.metric))]
-
-
-def no_sessions(sessions: int) -> str:
-    """The reason of cells whose history has too few sessions."""
-    return f"sessions in the history: {sessions}, {FEWEST_SESSIONS} are needed"
 
 
 def other_cells(shown: Compared) -> list[OtherCells]:

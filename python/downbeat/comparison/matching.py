@@ -19,11 +19,10 @@ from downbeat.errors import UsageError
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches
 from downbeat.statistics.two_samples import compare_independent, compare_paired
-from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, FEWEST_SESSIONS, MARGIN, Comparison
+from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, MARGIN, Comparison, too_few_sessions
 from downbeat.tables import Floats, Ints
 
 ONLY_IN = "only in "  # begins the obstacle of a cell that one side lacks
-NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
 MAX_NAMES = 12  # cells that a line names; they fill two lines of 80 columns
 
@@ -170,7 +169,7 @@ class Matcher:
             np.array([np.exp(np.log(session).mean()) for session in sessions]),
             counted.value,
             0.0 if obstacle or not sessions else bound + counted.hidden,
-            obstacle or ("" if sessions else NO_HISTORY),
+            obstacle or ("" if sessions else too_few_sessions(0)),
             paired=False,
             launches=((), tuple(counted.launch.tolist())),
             history=sessions,

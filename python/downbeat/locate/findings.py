@@ -72,6 +72,11 @@ class Findings:
         """True if times vary too much to name a node or link."""
         return not self.located.steady
 
+    @property
+    def undecided(self) -> bool:
+        """True if something is slow that cannot be named among so few nodes."""
+        return any(isinstance(remark, TooFewNodes) and remark.slow for remark in self.remarks)
+
 
 def find(settings: Sequence[PairTimes], baseline: Sequence[PairTimes] = (), since: str = "") -> list[Findings]:
     """Finds faults in all settings; together they have the false alarm probability `FALSE_ALARM`.

@@ -37,6 +37,11 @@ HIDDEN = "the difference is within the uncertainty of the clocks"
 HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
 
 
+def too_few_sessions(sessions: int) -> str:
+    """The reason of a comparison whose history has too few sessions."""
+    return f"sessions in the history: {sessions}, {FEWEST_SESSIONS} are needed"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of B with A.
@@ -99,7 +104,7 @@ class Comparison:
     def lack(self) -> str:
         """Text on missing launches or sessions; empty if there are enough."""
         if self.sessions is not None and self.sessions < FEWEST_SESSIONS:
-            return f"sessions in the history: {self.sessions}, {FEWEST_SESSIONS} are needed"
+            return too_few_sessions(self.sessions)
         if min(self.launches) < FEWEST_LAUNCHES:
             unit = "pairs of launches" if self.paired else "launches"
             return f"{unit}: {min(self.launches)}, {FEWEST_LAUNCHES} are needed"
