@@ -123,6 +123,9 @@ def open_results(paths: Sequence[str | Path]) -> Experiment:
     """
     if len(paths) == 1 and is_ours(Path(paths[0])):
         return open_experiment(paths[0])
+    for path in map(Path, paths):
+        if path.exists() and is_ours(path) and not recognizes(path):
+            raise UsageError(f"'{path}' is not of another tool, so it is read alone; give one such path")
     results = read_results(paths, progress_of(paths))
     return tool_experiment(results, paths)
 
