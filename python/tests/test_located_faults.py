@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from downbeat.statistics.faults import Located, locate, shuffled_chance
+from downbeat.statistics.fault_search import locate
+from downbeat.statistics.faults import Located
+from downbeat.statistics.node_faults import shuffled_chance
 from downbeat.tables import Floats
 
 from tests.statistics.machines import Machine, shuffled, slow_link, slow_node

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from downbeat.data.pair_file import Looks, PairFile, RankStates
 from downbeat.statistics.distributions import normal_quantile
-from downbeat.statistics.faults import FACTOR, FALSE_ALARM, MAD_SIGMA, MIN_NODES, middle, peers_of
+from downbeat.statistics.faults import FACTOR, FALSE_ALARM, MIN_NODES
+from downbeat.statistics.peers import MAD_SIGMA, median, peers_of
 from downbeat.tables import Floats
 
 from tests.statistics.machines import LEAF
 
-MOST_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10  # of downbeat-bench
+MAX_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10  # of downbeat-bench
 FEW_SCORES, LARGE_RATIO = 16, 1.5  # likewise
 SECOND_LOOK, FRESH = 2, 3
 
@@ -69,12 +70,12 @@ class Bench:
     def suspects(self, times: Floats) -> list[tuple[int, ...]]:
         """Nodes, then links, by robust deviations from peers; the slowest first."""
         near = peers_of(times)
-        scores = middle(times, axis=1)
-        scores = scores - middle(scores[near], axis=1)
+        scores = median(times, axis=1)
+        scores = scores - median(scores[near], axis=1)
         nodes = [int(node) for node in np.flatnonzero(scores > limit_of(scores)).tolist()]
         rows = times[:, near]  # of each node, to the peers of each
         rows[np.arange(len(times))[:, np.newaxis, np.newaxis] == near] = np.nan
-        links = times - middle(np.concatenate([rows, rows.transpose(1, 0, 2)], axis=2), axis=2)
+        links = times - median(np.concatenate([rows, rows.transpose(1, 0, 2)], axis=2), axis=2)
         links[nodes] = links[:, nodes] = np.nan
         links = np.where(np.triu(np.ones_like(links), 1) > 0, links, np.nan)
         slow = np.argwhere(links > limit_of(links[~np.isnan(links)]))
@@ -120,7 +121,7 @@ class Bench:
         """Runs all; `of_ranks`: columns of RankStates."""
         times = self.tournament()
         suspects = self.suspects(times) if len(self.base) >= MIN_NODES else []
-        found, suspects = len(suspects), suspects[:MOST_SUSPECTS]
+        found, suspects = len(suspects), suspects[:MAX_SUSPECTS]
         self.confirm(suspects, times)
         a, b, passed, role, suspect, ab, ba = (np.array(each) for each in zip(*self.rows, strict=True))
         integers = {"a": a, "b": b, "passed": passed, "role": role, "suspect": suspect}

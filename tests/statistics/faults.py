@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from downbeat.locate.live import find_live
 from downbeat.output.facts.locate import SlowLinks, SlowNode
-from downbeat.statistics.faults import locate
+from downbeat.statistics.fault_search import locate
 from downbeat.tables import Floats
 
 from benchmarks.promises import Promise, at_least, at_most

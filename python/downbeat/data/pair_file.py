@@ -13,8 +13,9 @@ import numpy as np
 
 from downbeat.data.launch_file import names, open_netcdf
 from downbeat.data.netcdf import NetcdfFile
-from downbeat.data.pairs import BOTH, Pairs, PairTimes
+from downbeat.data.pairs import Pairs, PairTimes
 from downbeat.errors import UsageError, reading
+from downbeat.statistics.faults import BOTH
 from downbeat.tables import Flags, Floats, Ints, Table, column
 
 TOURNAMENT, SUSPECT, CONTROL = 0, 1, 2  # values of `Looks.role`

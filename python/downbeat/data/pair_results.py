@@ -10,10 +10,11 @@ from pathlib import PurePath
 import numpy as np
 
 from downbeat.data.cells import OK
-from downbeat.data.pairs import BOTH, FORWARD, Pairs, PairTimes
+from downbeat.data.pairs import Pairs, PairTimes
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.readers.results import Numbers, Results, ToolRun
 from downbeat.errors import UsageError
+from downbeat.statistics.faults import BOTH, FORWARD
 from downbeat.text import bytes_text
 
 # Kinds of numbers by priority; the first kind that a setting has is used.

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from downbeat.statistics.faults import BACKWARD, BOTH
 from downbeat.tables import Flags, Floats, Ints, Table, column
-
-BOTH, FORWARD, BACKWARD = 0, 1, 2  # directions
 
 
 class Pairs(Table):

@@ -28,7 +28,9 @@ from downbeat.output.facts.locate import (
     SlowNode,
     TooFewNodes,
 )
+from downbeat.statistics.fault_search import locate
 from downbeat.statistics.faults import (
+    BACKWARD,
     FACTOR,
     FALSE_ALARM,
     MAX_LINKS,
@@ -37,12 +39,10 @@ from downbeat.statistics.faults import (
     MIN_NODES,
     PLANTED,
     SPREAD,
-    Against,
     Fault,
     Located,
-    locate,
-    peers_of,
 )
+from downbeat.statistics.peers import Deviations, peers_of
 from downbeat.tables import Floats
 
 MIN_SHIFT = 1.02  # smallest ratio of all pairs to a baseline that is reported
@@ -119,10 +119,10 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
     if not len(logs):
         raise UsageError(f"the baseline has none of the pairs{f' of {times.setting!r}' if times.setting else ''}")
     located = locate(logs, times.directed, level)
-    against = Against.peers(printed, peers_of(printed), directed=True)
+    against = Deviations.from_peers(printed, peers_of(printed), directed=True)
     if earlier:
         shift = float(np.nanmedian(printed - expected))
-        against = Against(printed - expected - shift, printed - expected - shift, against.scatter)
+        against = Deviations(printed - expected - shift, printed - expected - shift, against.scatter)
     nodes, links = (certainty(times, power) for power in (located.node_power, located.link_power))
     slow, undecided = (
         tuple(slowness(times, printed, against, fault) for fault in faults)
@@ -176,7 +176,7 @@ def aligned_to(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats
     return np.where(pair_known, medians[chosen], np.nan), np.where(pair_known, earlier.printed()[chosen], np.nan)
 
 
-def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) -> Slowness:
+def slowness(times: PairTimes, printed: Floats, against: Deviations, fault: Fault) -> Slowness:
     """Describes a fault by the median value of its slow pairs, and that of their peers.
 
     Args:
@@ -189,8 +189,8 @@ def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) 
         value, deviation = printed[fault.members], against.link[fault.members]
     else:
         rows = list(fault.members)
-        # Direction 2: the node is slow as a receiver.
-        values, deviations = (printed.T, against.receiver.T) if fault.direction == 2 else (printed, against.sender)
+        is_receiver = fault.direction == BACKWARD
+        values, deviations = (printed.T, against.receiver.T) if is_receiver else (printed, against.sender)
         slow = deviations[rows] > math.log(FACTOR)
         value = float(np.median(values[rows][slow]))
         deviation = value - float(np.median((values - deviations)[rows][slow]))
@@ -203,7 +203,7 @@ def slowness(times: PairTimes, printed: Floats, against: Against, fault: Fault) 
         is_rate=times.rate,
         ratio=math.exp(deviation),
         slow=fault.slow,
-        of=fault.pairs,
+        of=fault.measured,
         counted="values" if fault.kind == "link" else "pairs",
     )
 

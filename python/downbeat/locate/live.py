@@ -35,13 +35,10 @@ from downbeat.statistics.faults import (
     MIN_NODES,
     PLANTED,
     Located,
-    is_apart,
-    leaves,
-    node_threshold,
-    peers_of,
-    sigma_of,
 )
 from downbeat.statistics.fresh import Rounds, confirmed, confirming_power
+from downbeat.statistics.node_faults import is_apart, leaves, node_threshold
+from downbeat.statistics.peers import peers_of, robust_sigma
 from downbeat.tables import Floats, Ints
 
 NODE_ROUNDS, LINK_ROUNDS = 24, 10  # fresh rounds of a suspect, as downbeat-bench makes them
@@ -233,7 +230,7 @@ def rank_checks(measured: PairFile) -> list[Fact]:
         middle = float(np.median(values[known]))
         distance = np.abs(values - middle) if column.name == "clock_rate" else values - middle
         least = MIN_RATE_ERROR if column.name == "clock_rate" else MIN_DEVIATION[column.name] * abs(middle)
-        limit = max(least, node_threshold(len(known), FALSE_ALARM) * sigma_of(values))
+        limit = max(least, node_threshold(len(known), FALSE_ALARM) * robust_sigma(values))
         beyond: Ints = known[distance[known] > limit]
         ranks = tuple(Outlier(measured.ranks[rank], float(values[rank]), middle) for rank in beyond)
         if ranks:

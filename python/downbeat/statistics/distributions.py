@@ -1,4 +1,4 @@
-"""Computes the normal and Student's t distribution, the t test, and Satterthwaite's degrees of freedom.
+"""Computes the normal, Student's t and the binomial distribution, the t test, and Satterthwaite's degrees of freedom.
 
 scipy has these distributions but would be a third of an installation.
 """
@@ -9,6 +9,10 @@ import functools
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
+
+import numpy as np
+
+from downbeat.tables import Floats
 
 normal_quantile = NormalDist().inv_cdf
 
@@ -100,3 +104,12 @@ def satterthwaite(variances: Sequence[tuple[float, float]]) -> float:
     if total == 0:
         return float(variances[0][1])
     return total**2 / sum(value**2 / freedom for value, freedom in variances if value)
+
+
+def binomial_tails(trials: int, probability: float) -> Floats:
+    """Computes tails of binomial distributions: [n, k] is the probability of k or more successes in n <= `trials`."""
+    tails = np.zeros((trials + 1, trials + 1))
+    for n in range(trials + 1):
+        masses = [math.comb(n, k) * probability**k * (1 - probability) ** (n - k) for k in range(n + 1)]
+        tails[n, : n + 1] = np.minimum(np.cumsum(masses[::-1])[::-1], 1.0)
+    return tails

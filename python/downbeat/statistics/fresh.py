@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from downbeat.statistics.faults import FACTOR, FALSE_ALARM, PLANTED, chance_of_slow
+from downbeat.statistics.distributions import binomial_tails
+from downbeat.statistics.faults import FACTOR, FALSE_ALARM, PLANTED
 from downbeat.statistics.holm import holm
 from downbeat.tables import Flags, Floats
 
@@ -44,7 +45,7 @@ class Rounds:
     def chance(self) -> float:
         """Probability that a sound pair is slower in at least `slower` rounds, each with the fewest controls."""
         fewest = int(np.count_nonzero(~np.isnan(self.controls), axis=1).min(initial=2))
-        return float(chance_of_slow(len(self.times), 1 / (fewest + 1))[-1, self.slower])
+        return float(binomial_tails(len(self.times), 1 / (fewest + 1))[-1, self.slower])
 
 
 def confirmed(suspects: list[Rounds], level: float = FALSE_ALARM) -> Flags:
@@ -67,5 +68,5 @@ def confirming_power(noise: Floats, spread: Floats, rounds: int, level: float = 
     random = np.random.default_rng(1)
     times = [random.choice(noise, DRAWS) + random.choice(spread, DRAWS) for _ in range(3)]
     slower = float(np.mean(times[0] + math.log(PLANTED) > np.maximum(times[1], times[2])))
-    needed = int(np.argmax(chance_of_slow(rounds, 1 / 3)[-1] <= level))
-    return float(chance_of_slow(rounds, slower)[-1, needed])
+    needed = int(np.argmax(binomial_tails(rounds, 1 / 3)[-1] <= level))
+    return float(binomial_tails(rounds, slower)[-1, needed])
