@@ -15,7 +15,7 @@ FRONT = "docs/index"
 SECTIONS = {
     "Start": {
         "Quick start": "quick-start",
-        "Getting it": "install",
+        "Installation": "install",
         "Coming from OSU or IMB": "coming-from-osu",
         "Results of other tools": "other-tools",
         "downbeat-bench": "downbeat-bench",
@@ -26,7 +26,7 @@ SECTIONS = {
     },
     "Guides": {
         "Comparison": "compare",
-        "Gates for CI": "ci",
+        "Regressions, gates for CI": "ci",
         "Tuning": "tuning",
         "Algorithms of the MPI library": "algorithms",
         "Arrival patterns": "arrival-patterns",
