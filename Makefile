@@ -165,6 +165,13 @@ docs: setup-docs ## build the documentation as a site, build/docs/index.html; a 
 	@$(VENV)/sphinx-build -q -W --keep-going -b html -c docs -d build/docs-cache . build/docs
 	@echo build/docs/index.html
 
+man: ## write manual pages of the commands, from their help, into build/man; a later make install installs them
+	@tools/setup build downbeat man $(MPI)
+	$(call configure,$(MPI))
+	$(call compile,$(MPI),downbeat-bench)
+	@tools/man build/$(MPI)/bin/downbeat-bench
+	@echo 'next: man -M build/man downbeat, or make install'
+
 format: setup-lint ## format C, C++ and Python
 	@tools/lint --fix
 
