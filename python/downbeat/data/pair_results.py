@@ -96,12 +96,14 @@ def settings_of(numbers: Numbers, runs: Sequence[ToolRun]) -> Iterator[tuple[str
         )
     )
     for key, rows in groups:
-        tool, per_node, operation, algorithm, *other = key
-        similar = [each for each, _ in groups if each[1:4] == key[1:4]]
-        factors = [
-            word for place, word in ((0, tool), *enumerate(other, 4)) if len({each[place] for each in similar}) > 1
+        tool, per_node, operation, algorithm, *factors = key
+        similar = [(other[0], *other[4:]) for other, _ in groups if other[1:4] == key[1:4]]
+        differing = [
+            factor
+            for factor, values in zip((tool, *factors), zip(*similar, strict=True), strict=True)
+            if len(set(values)) > 1
         ]
-        yield ", ".join([f"{operation}{algorithm}{per_node}", *filter(None, factors)]), rows
+        yield ", ".join([f"{operation}{algorithm}{per_node}", *filter(None, differing)]), rows
 
 
 def per_node_words(run: ToolRun) -> str:
