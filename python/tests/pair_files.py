@@ -87,3 +87,30 @@ def write_pairs(path: Path, content: PairFile) -> Path:
         for each in RankStates.columns():
             file.createVariable(each.name, "f8", ("rank",))[:] = getattr(content.states, each.name)
     return seal(path)
+
+
+def write_pico_pairs(root: Path, times: Floats, algorithms: tuple[str, ...] = ("ring_ompi",), ranks: int = 4) -> Path:
+    """Writes results of PICO, a directory of a time with the hosts of its ranks for each pair.
+
+    Args:
+        root: directory for the directory of the system and its metadata.
+        times: log times, shape (values, nodes, nodes), 0 is 1 ms; a value is a size from 64 KiB on.
+        algorithms: names; each is twice as slow as the algorithm before it.
+        ranks: ranks on each node.
+    """
+    heads = "timestamp,test_id,nnodes,tasks_per_node,collective_type,mpi_lib,mpi_lib_version,gpu_awareness,MPI_Op,notes"
+    table, names = [heads], names_of(times.shape[1])
+    for number, (a, b) in enumerate(np.argwhere(np.triu(np.ones(times.shape[1:]), 1))):
+        time = f"2025_03_14___{10 + number // 3600:02}_{number // 60 % 60:02}_{number % 60:02}"
+        table.append(f"{time},0,2,{ranks},ALLREDUCE,OMPI,4.1.6,no,MPI_SUM,null")
+        test = root / "fjord" / time / "0"
+        test.mkdir(parents=True)
+        hosts = [f"{rank},{names[(a, b)[rank // ranks]]}.local\n" for rank in range(2 * ranks)]
+        (test.parent / f"alloc_{2 * ranks}.csv").write_text(f"MPI_Rank,allocation\n{''.join(hosts)}", encoding="utf-8")
+        for slowdown, algorithm in enumerate(algorithms):
+            for size, value in enumerate(times[:, a, b]):
+                calls = 1e6 * 2**slowdown * np.exp(value) * np.array([1.0, 0.98, 1.02])
+                rows = "".join(f"{call:.0f}\n" for call in calls)
+                (test / f"{2 ** (14 + size)}_{algorithm}_int32.csv").write_text(f"highest\n{rows}", encoding="utf-8")
+    (root / "fjord_metadata.csv").write_text("\n".join(table) + "\n", encoding="utf-8")
+    return root

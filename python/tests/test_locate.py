@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from downbeat.data.readers.results import ToolRun
 from downbeat.statistics.fresh import Rounds, confirmed
 from downbeat.tables import Floats
 from downbeat_command import downbeat
-from pair_files import osu_bandwidth_log, osu_log, write_nccl_logs, write_pairs
+from pair_files import osu_bandwidth_log, osu_log, write_nccl_logs, write_pairs, write_pico_pairs
 
 from tests.statistics.benched import Bench, names_of
 from tests.statistics.machines import Machine, slow_link, slow_node
@@ -72,6 +74,39 @@ def test_a_direction_in_logs_of_both_orders(tmp_path: Path) -> None:
     (slow,) = facts(located(tmp_path), "slow_links")
     assert [(link["ends"], link["direction"]) for link in slow["links"]] == [(["node009", "node002"], 1)]
     assert slow["links"][0]["peers"] / slow["links"][0]["value"] == pytest.approx(3.0, rel=0.15)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_slow_node_and_link_in_results_of_pico(tmp_path: Path, packed: bool) -> None:
+    machine = slow_link(slow_node(times(), 5, 3.0), 2, 9, 2.0)
+    results = write_pico_pairs(tmp_path / "results", machine, algorithms=("ring_ompi", "bine_lat"))
+    if packed:
+        with tarfile.open(tmp_path / "results.tar.gz", "w:gz") as archive:
+            archive.add(results, results.name)
+        results = tmp_path / "results.tar.gz"
+    record = located(results, "--fail-on", "slow", status=3)
+    settings = [f"allreduce by {algorithm} with 4 ranks a node" for algorithm in ("ring_ompi", "bine_lat")]
+    nodes = {fact["setting"]: fact["node"] for fact in facts(record, "slow_node")}
+    assert sorted(nodes) == sorted(settings)
+    assert [nodes[setting]["ends"] for setting in settings] == [["node005.local"]] * 2
+    assert [nodes[setting]["ratio"] for setting in settings] == pytest.approx([3.0, 3.0], rel=0.05)
+    assert nodes[settings[1]]["peers"] / nodes[settings[0]]["peers"] == pytest.approx(2.0, rel=0.05)
+    links = {fact["setting"]: [link["ends"] for link in fact["links"]] for fact in facts(record, "slow_links")}
+    assert links == {key: [["node002.local", "node009.local"]] for key in settings}
+
+
+def test_results_of_pico_with_equal_times_are_different_pairs(tmp_path: Path) -> None:
+    """Jobs of several pairs start in the same second, each with its own directory of results."""
+    for number in range(66):
+        source = write_pico_pairs(tmp_path / "all", times()) if number == 0 else tmp_path / "all"
+        directory = sorted((source / "fjord").iterdir())[number]
+        target = tmp_path / "jobs" / str(number) / "fjord" / "2025_03_14___12_00_00"
+        shutil.copytree(directory, target)
+        row = "2025_03_14___12_00_00,0,2,4,ALLREDUCE,OMPI,4.1.6,no,MPI_SUM,null"
+        heads = (source / "fjord_metadata.csv").read_text(encoding="utf-8").splitlines()[0]
+        (target.parents[1] / "fjord_metadata.csv").write_text(f"{heads}\n{row}\n", encoding="utf-8")
+    (sound,) = facts(located(tmp_path / "jobs"), "nothing_slow")
+    assert (sound["nodes"], sound["pairs"], sound["values"]) == (12, 66, 4)
 
 
 def test_nothing_slow_and_what_would_have_been_found(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def locate(
     logs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Logs of pairs of nodes: of nccl-tests, rccl-tests or OSU, a log for each pair, files, directories or "
-            "archives; or a file of downbeat-bench pairs.",
+            help="Logs of pairs of nodes: of nccl-tests, rccl-tests, OSU or PICO, a log or run for each pair, files, "
+            "directories or archives; or a file of downbeat-bench pairs.",
             metavar="LOG",
             show_default=False,
         ),

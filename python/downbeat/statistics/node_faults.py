@@ -9,6 +9,7 @@ Theorem 4) gives this probability without shuffling.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ from downbeat.statistics.faults import (
     PLANTED,
     Fault,
 )
-from downbeat.statistics.peers import MAD_SIGMA, PEERS, Deviations, median, quantile, robust_sigma
+from downbeat.statistics.peers import MAD_SIGMA, PEERS, Deviations, median, peers_of, quantile, robust_sigma
 from downbeat.tables import Flags, Floats, Ints
 
 FAR = 0.75  # quantile of times that represents pairs of nodes that are far from each other
@@ -61,65 +62,53 @@ class NodeFaults:
 
 @dataclass(frozen=True)
 class NodeScores:
-    """The nodes compared with their peers, in one direction or in both; shape (n,) each.
+    """The nodes compared with their peers, in one direction or in both; rows are nodes.
 
     Attributes:
-        score: median deviation of the pairs of each node.
-        beyond_far: deviation of each node's slow pairs from pairs of nodes that are far from each other.
-        robust: score of each node minus the median score, in robust standard deviations of the scores.
-        chance: bound of the probability that some node has a mean as large if deviations are shuffled over pairs.
-        planted_reported: flags; true: the node would be suspected and reported if it were PLANTED times slower.
-        slow: number of pairs that are slower than the peers by FACTOR.
-        pairs: number of measured pairs.
+        score: median deviation of the pairs of each node, shape (n,).
+        slow: number of pairs that are slower than the peers by FACTOR, shape (n,).
+        pairs: number of measured pairs, shape (n,).
+        slowness: mean slowness of the pairs, shape (n,). The slowness of a pair is 0 if it is like its peers, 1 if it
+            is slower by FACTOR or more, so that a single pair cannot decide.
+        sums: sums of exp(t x) over the slowness x of the pairs, for t in EXPONENTS; shape (n, exponents).
     """
 
     score: Floats
-    beyond_far: Floats
-    robust: Floats
-    chance: Floats
-    planted_reported: Flags
     slow: Ints
     pairs: Ints
+    slowness: Floats
+    sums: Floats
 
     @classmethod
-    def of(cls, times: Floats, deviations: Floats, level: float) -> NodeScores:
-        """Computes the scores of nodes, the rows of a matrix.
-
-        Args:
-            times: log times, shape (n, n).
-            deviations: deviations from the times of peers, shape (n, n).
-            level: probability of a false alarm.
-        """
-        planted = math.log(PLANTED)
+    def of(cls, deviations: Floats) -> NodeScores:
+        """Computes the scores of nodes, the rows of a matrix of deviations from the times of peers."""
         pairs = np.count_nonzero(~np.isnan(deviations), axis=1)
-        score = np.where(pairs > 0, median(deviations, axis=1), np.nan)
-        center, sigma, limit = float(np.nanmedian(score)), robust_sigma(score), node_threshold(len(score), level)
-        # From 0 (like the peers) to 1 (slower by FACTOR or more), so that a single pair cannot decide.
-        slow, slower = (np.clip(each / math.log(FACTOR), 0.0, 1.0) for each in (deviations, deviations + planted))
-        sums, values, counts = generating_sums(slow), max(1, pairs.sum()), np.maximum(pairs, 1)
-        chance = shuffled_chance(np.nansum(slow, axis=1) / counts, pairs, sums.sum(axis=0) / values)
-        # A planted fault changes the values of both ends of a pair.
-        changed = (sums.sum(axis=0) + 2 * (generating_sums(slower) - sums)) / values
-        planted_chance = shuffled_chance(np.nansum(slower, axis=1) / counts, pairs, changed)
-        # About 0 for a node that is alone in its leaf: all nodes of other leaves are equally far from each other.
-        beyond_far = quantile(times - quantile(times, FAR, axis=0), FAR, axis=1)
-        suspected = (np.minimum(score, beyond_far) + planted >= math.log(FACTOR)) & (
-            (score + planted - center) / sigma > limit
-        )
+        slowness = np.clip(deviations / math.log(FACTOR), 0.0, 1.0)
         return cls(
-            score=score,
-            beyond_far=beyond_far,
-            robust=(score - center) / sigma,
-            chance=chance,
-            planted_reported=suspected & (planted_chance <= level),
+            score=np.where(pairs > 0, median(deviations, axis=1), np.nan),
             slow=np.count_nonzero(deviations > math.log(FACTOR), axis=1),
             pairs=pairs,
+            slowness=np.nansum(slowness, axis=1) / np.maximum(pairs, 1),
+            sums=np.stack([np.nansum(np.exp(t * slowness), axis=1) for t in EXPONENTS], axis=1),
         )
 
-    def suspected(self, level: float) -> Flags:
+    def with_rows(self, rows: Ints, other: NodeScores) -> NodeScores:
+        """Replaces the scores of nodes; `other` has them in the order of `rows`."""
+        changed = {field.name: getattr(self, field.name).copy() for field in dataclasses.fields(self)}
+        for name, values in changed.items():
+            values[rows] = getattr(other, name)
+        return NodeScores(**changed)
+
+    def outliers(self, beyond_far: Floats, level: float) -> Flags:
         """Flags nodes that are slow beyond the spread of the machine, even if chance could explain it."""
-        limit = node_threshold(len(self.score), level)
-        return np.asarray((np.minimum(self.score, self.beyond_far) >= math.log(FACTOR)) & (self.robust > limit))
+        robust = (self.score - np.nanmedian(self.score)) / robust_sigma(self.score)
+        slow = np.minimum(self.score, beyond_far) >= math.log(FACTOR)
+        return np.asarray(slow & (robust > node_threshold(len(self.score), level)))
+
+    @functools.cached_property
+    def chance(self) -> Floats:
+        """Bounds the probability that some node has a mean slowness as large if deviations are shuffled over pairs."""
+        return shuffled_chance(self.slowness, self.pairs, self.sums.sum(axis=0) / max(1, self.pairs.sum()))
 
 
 @functools.lru_cache
@@ -152,9 +141,47 @@ def shuffled_chance(means: Floats, counts: Ints, generating: Floats) -> Floats:
     return np.asarray(np.minimum(1.0, len(means) * np.exp(np.minimum(exponents.min(axis=1), 0.0))))
 
 
-def generating_sums(values: Floats) -> Floats:
-    """Sums exp(t x) over the values x of each row that are not NaN, for t in EXPONENTS; shape (n, exponents)."""
-    return np.stack([np.nansum(np.exp(t * values), axis=1) for t in EXPONENTS], axis=1)
+def beyond_far(times: Floats, planted: float = 0.0) -> Floats:
+    """Computes the deviation of the slow pairs of each node from pairs of nodes that are far from each other.
+
+    It is about 0 for a node that is alone in its leaf: all nodes of other leaves are equally far from each other.
+
+    Args:
+        times: log times, shape (n, n).
+        planted: log slowdown that is added to the times of each node in turn.
+    """
+    ordered = np.sort(times, axis=0)
+    last = np.maximum(np.count_nonzero(~np.isnan(times), axis=0) - 1, 0)
+    columns, index = np.arange(len(times)), (FAR * last).astype(np.int64)
+    far, next_far = ordered[index, columns], ordered[np.minimum(index + 1, last), columns]
+    # A planted time moves up in the order of its column; if it passes the quantile, the quantile moves up, too.
+    quantiles = np.where(times <= far, np.clip(times + planted, far, next_far), far) if planted else far
+    return quantile(times + planted - quantiles, FAR, axis=1)
+
+
+def planted_reported(times: Floats, deviations: Floats, scores: NodeScores, level: float) -> Flags:
+    """Flags nodes that would be reported if each of them, alone, were PLANTED times slower.
+
+    A slower node also changes the spread of all scores, and is no peer of other nodes any more.
+
+    Args:
+        times: log times, shape (n, n); the nodes are rows.
+        deviations: deviations from the times of peers, shape (n, n).
+        scores: scores of these deviations.
+        level: probability of a false alarm.
+    """
+    nodes, planted = len(times), math.log(PLANTED)
+    beyond, neighbors = beyond_far(times, planted), peers_of(times, spare=1)
+    reported = np.zeros(nodes, dtype=bool)
+    for node in range(nodes):
+        changed = scores
+        rows = np.flatnonzero((neighbors[:, :-1] == node).any(axis=1))
+        if len(rows) and nodes <= MANY_NODES:  # else these few rows do not change the spread
+            peers = neighbors[rows][neighbors[rows] != node].reshape(len(rows), -1)
+            changed = scores.with_rows(rows, NodeScores.of(times[rows] - median(times[peers], axis=1)))
+        changed = changed.with_rows(np.array([node]), NodeScores.of(deviations[[node]] + planted))
+        reported[node] = changed.outliers(beyond, level)[node] and changed.chance[node] <= level
+    return reported
 
 
 def find_node_faults(times: Floats, deviations: Deviations, peers: Ints, directed: bool, level: float) -> NodeFaults:
@@ -170,8 +197,8 @@ def find_node_faults(times: Floats, deviations: Deviations, peers: Ints, directe
     sides = {FORWARD: (times, deviations.sender), BACKWARD: (times.T, deviations.receiver.T)}
     sides = sides if directed else {BOTH: sides[FORWARD]}
     level /= len(sides)
-    scores = {direction: NodeScores.of(*side, level) for direction, side in sides.items()}
-    suspected = {direction: each.suspected(level) for direction, each in scores.items()}
+    scores = {direction: NodeScores.of(side[1]) for direction, side in sides.items()}
+    suspected = {direction: scores[direction].outliers(beyond_far(side[0]), level) for direction, side in sides.items()}
     near = {direction: suspected[direction] & ~far_nodes(scores[direction].score, times, peers) for direction in sides}
     slow = {direction: near[direction] & (scores[direction].chance <= level) for direction in sides}
     groups, steady = suspect_groups(np.logical_or.reduce(list(near.values())), peers)
@@ -180,6 +207,7 @@ def find_node_faults(times: Floats, deviations: Deviations, peers: Ints, directe
         if directions := [direction for direction, flags in slow.items() if flags[group].all()]:
             faults.append(fault_of(group, {direction: scores[direction] for direction in directions}))
             explained[group] = True
+    reportable = [planted_reported(*side, scores[direction], level) for direction, side in sides.items()]
     undecided: list[Fault] = []
     if len(peers) < FEW_NODES:
         slower_way = np.fmax(times, times.T)
@@ -193,7 +221,7 @@ def find_node_faults(times: Floats, deviations: Deviations, peers: Ints, directe
         explained=explained,
         suspected=np.logical_or.reduce(list(suspected.values())),
         steady=steady,
-        planted_reported=np.logical_or.reduce([each.planted_reported for each in scores.values()]),
+        planted_reported=np.logical_or.reduce(reportable),
     )
 
 

@@ -45,12 +45,12 @@ def robust_sigma(values: Floats) -> float:
     return max(float(MAD_SIGMA * np.median(np.abs(known - np.median(known)))), MIN_SIGMA) if known.size else 1.0
 
 
-def peers_of(times: Floats) -> Ints:
-    """Finds the k nearest neighbors of each node, by the mean log time of both directions; shape (n, k)."""
+def peers_of(times: Floats, spare: int = 0) -> Ints:
+    """Finds the k nearest neighbors of each node, by the mean log time of both directions; shape (n, k + spare)."""
     nodes = len(times)
     distances = median(np.stack([times, times.T]), axis=0)
     np.fill_diagonal(distances, np.nan)
-    return np.argsort(distances, axis=1)[:, : max(1, min(PEERS, nodes - 2))]  # NaN comes last
+    return np.argsort(distances, axis=1)[:, : max(1, min(PEERS, nodes - 2)) + spare]  # NaN comes last
 
 
 @dataclass(frozen=True)

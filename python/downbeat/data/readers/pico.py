@@ -1,11 +1,13 @@
-"""Reads results of PICO.
+"""Reads results of PICO, a benchmark of collectives.
 
-Files are `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in directories or archives of `<time>`.
+Files are `<system>/<time>/<test>/<elements>_<algorithm>_<datatype>.csv`, in directories or archives of `<time>`. A job
+of PICO writes a directory `<time>`; a test is one collective on some of its nodes, and is a launch for us; a case is
+one size and algorithm of a test. Names without a datatype have bytes instead of elements.
 
-A file has the calls of one case in ns: the largest time over ranks (`highest`), and with output level "all" that of
-each rank; where PICO was built for phases, that of rank 0 and of its phases. Names without a datatype have bytes.
-Tables `<system>_metadata.csv` beside the directory of the system say what a test is. A launch is one test of one
-directory `<time>`.
+The file of a case has a row for each call, in ns: the largest time over ranks (`highest`), and with output level "all"
+the time of each rank; where PICO was built for phases, the times of rank 0 and of its phases. Tables
+`<system>_metadata.csv` beside the directory of the system describe tests. `<time>/alloc.csv`, or `alloc_<ranks>.csv`,
+has the host of each rank.
 """
 
 from __future__ import annotations
@@ -19,10 +21,9 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, count_of, summaries_of
 from downbeat.data.readers.sources import Progress, Source, is_archive, no_progress
@@ -39,12 +40,11 @@ ARCHIVE = re.compile(rf"{TIME}\.(?:tar|tgz|tar\.\w+)$")
 SIZE_OF = {
     "unsigned_char": 1, "char": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "int": 4, "float": 4, "double": 8
 }  # fmt: skip
-TRAILER = re.compile(
-    rb"^(?:Average runtime: |-> Buffer: )[^\n]*(?:\n|\Z)", re.MULTILINE
-)  # means of the preceding numbers
+# Lines with means of the preceding numbers.
+TRAILER = re.compile(rb"^(?:Average runtime: |-> Buffer: )[^\n]*(?:\n|\Z)", re.MULTILINE)
 ROWS = re.compile(rb"(?:[0-9]+(?:,[0-9]+)*\n)*")
 REFUSED = re.compile(rb"invalid-value|Valid values")
-NANOSECONDS = 1e-9
+NANOSECONDS = np.float64(1e-9)
 
 ARCHIVE_ERRORS = (tarfile.TarError, EOFError, OSError)
 DAMAGED = "archives that are cut or damaged"
@@ -55,11 +55,12 @@ REFUSED_ALGORITHMS = "cases whose algorithm the library refused, left out"
 ERRORS = "cases with a message of an error"
 PHASES = "columns of phases, which are not read"
 
-Test = tuple[str, str, str]  # system, time, number
+Test = tuple[str, str, str]  # system, time, number of the test: a row of metadata
+Hosts = dict[str, dict[str, str]]  # directory `<time>` -> number of ranks, "" for any -> hosts with commas
 
 
 def recognizes_tree(source: Source) -> bool:
-    """True if a source has such files, or archives of them."""
+    """True if a source has files of PICO, or archives of them."""
     if source.path.is_dir():
         directory = source.path.resolve().as_posix()
         return any(FILE.search(f"{directory}/{name}") or ARCHIVE.search(name) for name in source.names)
@@ -74,18 +75,23 @@ def recognizes_tree(source: Source) -> bool:
 
 @dataclass
 class Case:
-    """The times of the calls in a file: heading -> column, ns."""
+    """The times of the calls in a file.
+
+    Attributes:
+        columns: heading -> times, ns.
+        problems: kind of damage -> number of occurrences.
+    """
 
     columns: dict[str, Ints]
     problems: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: bytes) -> Case:
-        """Reads a file."""
+        """Reads the content of a file."""
         body = TRAILER.sub(b"", content)
         first, _, rows = body.partition(b"\n")
         names = first.decode(errors="replace").strip().split(",")
-        if names[0].isdigit():  # no heading: the largest time, then that of each rank
+        if names[0].isdigit():  # no heading: the largest time, then the time of each rank
             names, rows = ["highest", *(f"rank{i}" for i in range(len(names) - 1))], body
         problems: dict[str, int] = {}
         if rows and not rows.endswith(b"\n"):
@@ -106,38 +112,33 @@ class Case:
         return cls(dict(zip(names, table[measured].T, strict=True)), problems)
 
     def times(self) -> dict[str, Floats]:
-        """Kind -> the times of the calls, s."""
+        """Returns kind in KINDS -> times of the calls, s."""
         if "highest" not in self.columns:
-            return {"latency_observed": seconds(self.columns["rank0"])} if "rank0" in self.columns else {}
+            return {"latency_observed": self.columns["rank0"] * NANOSECONDS} if "rank0" in self.columns else {}
         ranks = [values for name, values in self.columns.items() if re.fullmatch(r"rank\d+", name)]
-        kinds = {"latency_max": seconds(self.columns["highest"])}
+        kinds = {"latency_max": self.columns["highest"] * NANOSECONDS}
         if ranks:
-            kinds["latency_avg"] = seconds(np.mean(ranks, axis=0))
-            kinds["latency_min"] = seconds(np.min(ranks, axis=0))
+            kinds["latency_avg"] = np.mean(ranks, axis=0) * NANOSECONDS
+            kinds["latency_min"] = np.min(ranks, axis=0) * NANOSECONDS
         return kinds
 
 
-def seconds(values: NDArray[Any]) -> Floats:
-    """Times in ns as s."""
-    return np.asarray(values * NANOSECONDS, dtype=float)
-
-
 class Entry(NamedTuple):
-    """A file of PICO: name with directories, name for messages, archive or file that has it, content."""
+    """A file of PICO."""
 
-    name: str
-    shown: str
-    container: Path
+    name: str  # with directories
+    shown: str  # name for messages
+    container: Path  # archive with the file, or the file itself
     content: bytes
 
 
 def contents(path: Path, progress: Progress = no_progress) -> Iterator[Entry]:
-    """The files of PICO in a file, directory or archive; an entry without a name if an archive is cut or damaged."""
+    """Yields the files of PICO in a file, directory or archive; an entry without a name: an archive is damaged."""
     if is_archive(path):
         try:
             with tarfile.open(path, "r|*") as archive:
                 for entry in archive:
-                    name = f"{path.resolve().parent.name}/{entry.name.removeprefix('./')}"
+                    name = f"{path.resolve().parent.as_posix()}/{entry.name.removeprefix('./')}"
                     if entry.isfile() and is_read(name) and (file := archive.extractfile(entry)):
                         yield Entry(name, f"{path}:{entry.name}", path, file.read())
         except ARCHIVE_ERRORS:
@@ -155,7 +156,7 @@ def contents(path: Path, progress: Progress = no_progress) -> Iterator[Entry]:
 
 
 def is_read(name: str) -> bool:
-    """True if a file has numbers, or says what they are."""
+    """True if a file has numbers or describes tests."""
     return bool(FILE.search(name) or OTHER.search(name))
 
 
@@ -166,20 +167,20 @@ def cases_in(path: Path) -> dict[str, Case]:
 
 
 class Summary(NamedTuple):
-    """A file with the calls of a case: its name, kind -> statistics, and the number of calls."""
+    """A case without its single calls."""
 
-    match: re.Match[str]
-    shown: str
-    container: Path
-    kinds: dict[str, dict[str, float]]
+    match: re.Match[str]  # of FILE with the name of its file
+    shown: str  # name for messages
+    container: Path  # archive with the file, or the file itself
+    kinds: dict[str, dict[str, float]]  # kind in KINDS -> statistic -> value, s
     calls: int
 
 
 def read_tree(source: Source, progress: Progress = no_progress) -> Results:
-    """The results in a source."""
+    """Reads the results in a source."""
     cases: list[Summary] = []
     tables: dict[Test, dict[str, str]] = metadata_beside(source.path)
-    hosts: dict[tuple[str, str], str] = {}  # time and number of ranks, empty for any -> hosts
+    hosts: Hosts = {}
     errors: dict[str, bytes] = {}  # name of a case without its ending -> messages
     damages: list[Damage] = []
     for name, shown, container, content in contents(source.path, progress):
@@ -200,31 +201,33 @@ def read_tree(source: Source, progress: Progress = no_progress) -> Results:
         elif name.endswith("_metadata.csv") or name.endswith("summary.csv"):
             tables = {**metadata_of(name, content), **tables}
         else:
-            time, _, file = name.rpartition("/")
+            directory, _, file = name.rpartition("/")
             ranks = re.search(r"_(\d+)\.csv$", file)
-            hosts[time.rpartition("/")[2], ranks[1] if ranks else ""] = hosts_of(content)
+            hosts.setdefault(directory, {})[ranks[1] if ranks else ""] = hosts_of(content)
     return results_of(cases, tables, hosts, errors, damages)
 
 
 def results_of(
     cases: Iterable[Summary],
     tables: Mapping[Test, Mapping[str, str]],
-    hosts: Mapping[tuple[str, str], str],
+    hosts: Hosts,
     errors: Mapping[str, bytes],
     damages: list[Damage],
 ) -> Results:
-    """The results of cases, whose tests `tables` describe."""
-    runs: dict[Test, tuple[int, ToolRun, dict[str, object]]] = {}
+    """Makes the results of cases, whose tests `tables` describe."""
+    runs: dict[str, tuple[int, ToolRun, dict[str, object]]] = {}  # directory of a test -> its run
     rows: list[dict[str, object]] = []
     calls: dict[int, Callable[[], Floats]] = {}
     for match, shown, container, kinds, count in cases:
         test = (match["system"] or "", match["time"], match["test"])
-        if test not in runs:
+        directory = match.string[: match.end("test")]
+        if directory not in runs:
             table = tables.get(test) or tables.get(("", *test[1:])) or {}
             if not table:
                 damages += facts_of(shown, {NO_METADATA: 1})
-            runs[test] = (len(runs), *run_of(test, table, shown.rpartition("/")[0], hosts))
-        number, _, factors = runs[test]
+            hosts_by_ranks = hosts.get(match.string[: match.end("time")], {})
+            runs[directory] = (len(runs), *run_of(test, table, shown.rpartition("/")[0], hosts_by_ranks))
+        number, _, factors = runs[directory]
         if message := errors.get(match.string[:-4]):
             damages += facts_of(shown, {REFUSED_ALGORITHMS if REFUSED.search(message) else ERRORS: 1})
             if REFUSED.search(message):
@@ -252,7 +255,7 @@ def times_of(path: Path, shown: str, kind: str) -> Floats:
 
 
 def facts_of(shown: str, problems: Mapping[str, int]) -> tuple[Damage, ...]:
-    """Returns the damage of a file; `problems`: kind of damage -> number of occurrences."""
+    """Makes the facts on a damaged file; `problems`: kind of damage -> number of occurrences."""
     damage = DamageCounter(shown)
     for what, count in problems.items():
         damage.add(what, line=0, count=count)
@@ -260,9 +263,16 @@ def facts_of(shown: str, problems: Mapping[str, int]) -> tuple[Damage, ...]:
 
 
 def run_of(
-    test: Test, table: Mapping[str, str], path: str, hosts: Mapping[tuple[str, str], str]
+    test: Test, table: Mapping[str, str], path: str, hosts: Mapping[str, str]
 ) -> tuple[ToolRun, dict[str, object]]:
-    """Makes the run of a test, and the columns that all its numbers share."""
+    """Makes the run of a test, and the columns that all its numbers share.
+
+    Args:
+        test: system, time and number.
+        table: row of metadata, heading -> text.
+        path: directory of the test, for messages.
+        hosts: number of ranks, or "" for any -> hosts.
+    """
     system, time, number = test
     known = {name: text for name, value in table.items() if (text := (value or "").strip()) not in ("", "null")}
     sides = [int(side) for side in re.findall(r"\d+", known.get("nnodes", ""))]
@@ -277,7 +287,7 @@ def run_of(
         "system": system,
         "test": number,
         "library": f"{known.get('mpi_lib', '')} {known.get('mpi_lib_version', '')}".strip(),
-        "hosts": hosts.get((time, str(ranks))) or hosts.get((time, ""), ""),
+        "hosts": hosts.get(str(ranks)) or hosts.get("", ""),
     }
     date = f"{time[:10].replace('_', '-')}T{time[13:].replace('_', ':')}"
     factors: dict[str, object] = {
@@ -302,7 +312,7 @@ def metadata_beside(path: Path) -> dict[Test, dict[str, str]]:
 
 
 def metadata_of(name: str, content: bytes) -> dict[Test, dict[str, str]]:
-    """The tests in a table, which is one of a system, or the summary of a time with a system in each row."""
+    """Reads a table of metadata: of a system, or the summary of a directory `<time>` with a system in each row."""
     lines = content.decode("utf-8", errors="replace").splitlines()
     system = Path(name).name.removesuffix("_metadata.csv") if name.endswith("_metadata.csv") else ""
     return {
@@ -313,6 +323,6 @@ def metadata_of(name: str, content: bytes) -> dict[Test, dict[str, str]]:
 
 
 def hosts_of(content: bytes) -> str:
-    """The hosts in a table of ranks, in their order."""
+    """Reads the hosts in a table of ranks, in the order of ranks."""
     rows = csv.DictReader(content.decode("utf-8", errors="replace").splitlines())
     return ",".join(dict.fromkeys(row["allocation"] for row in rows if row.get("allocation")))
