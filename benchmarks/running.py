@@ -89,7 +89,7 @@ class Progress(Watcher):
     def __init__(self, what: str) -> None:
         self.what = what
 
-    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
+    def on_ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         failed = f"; {ended.key} failed: {ended.failure}\n" if ended.failure else ""
         print(f"\r{self.what}: {complete}/{total} launches {failed}", end="", file=sys.stderr, flush=True)
 

@@ -16,11 +16,12 @@ Errors of MPI raise `mpi4py.MPI.Exception`.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-from downbeat.run.libdownbeat import MAPS, LibraryError, find_library, loaded_mpi, make_visible
+from downbeat.run.libdownbeat import MAPS, LibraryError, find_library, loaded_mpi
 
 
 class Stats(NamedTuple):
@@ -97,7 +98,9 @@ except RuntimeError as error:  # mpi4py's wheel chooses an MPI library at import
 
 LOADED = loaded_mpi(MAPS.read_text(encoding="utf-8"))
 LIBRARY_PATH: Path = find_library(MPI.Get_library_version(), LOADED)
-make_visible(LOADED[0])
+# Makes the symbols of the loaded MPI library global. A libdownbeat of the wheel needs no library by name; it finds the
+# MPI functions among the global symbols.
+ctypes.CDLL(str(LOADED[0]), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
 
 
 def load(loader: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:

@@ -24,7 +24,7 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.run import directory as places
 from downbeat.run import estimates, job
 from downbeat.run.bench_launch import launch_command, run_in_directory
-from downbeat.run.execute import ATTEMPTS, HOPELESS, Execution, Outcome, Watcher, execute
+from downbeat.run.execute import MAX_ATTEMPTS, MAX_FAILURES, Execution, Outcome, Watcher, execute
 from downbeat.run.experiment import open_experiment
 from downbeat.run.machine import Machine
 from downbeat.run.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
@@ -191,7 +191,7 @@ def test_a_failure_is_kept_and_does_not_end_the_experiment(body: str, reason: st
     fake, good = FakeBench(tmp_path / "bad", f'[ "$RANK" = 0 ] && {{ {body}; }}'), FakeBench(tmp_path / "good")
     outcome = execute(plan_with(fake.library("bad"), good.library("good"), launches=4), where)
     # After 3 failures and no success the others are not tried.
-    assert len(outcome.failures) == HOPELESS
+    assert len(outcome.failures) == MAX_FAILURES
     assert lacking(outcome) == {"bad": 4}
     assert len(good.starts()) == 4
     for ended in outcome.failures:
@@ -203,7 +203,7 @@ def test_a_failure_is_kept_and_does_not_end_the_experiment(body: str, reason: st
     assert kept(where) == ["failed", "launches"]
     experiment = open_experiment(where)
     assert len(experiment.launches) == 4
-    assert len(experiment.failures) == HOPELESS
+    assert len(experiment.failures) == MAX_FAILURES
 
 
 def test_a_failed_launch_is_tried_again_after_the_others(tmp_path: Path, where: Path) -> None:
@@ -220,10 +220,10 @@ def test_a_launch_that_always_fails_is_tried_three_times_in_a_run(tmp_path: Path
     fake = FakeBench(tmp_path / "fake", "[ $number = 2 ] && exit 1")
     outcome = execute(plan_with(fake.library(), launches=3), where)
     assert [key[-3:] for _, key, _ in fake.starts()] == ["001", "002", "003", "002", "002"]
-    assert len(outcome.failures) == ATTEMPTS
+    assert len(outcome.failures) == MAX_ATTEMPTS
     assert lacking(outcome) == {"fake": 1}
     again = execute(plan_with(fake.library(), launches=3), where)
-    assert len(again.failures) == ATTEMPTS
+    assert len(again.failures) == MAX_ATTEMPTS
     assert sorted(path.name[-5:] for path in (where / places.FAILED).iterdir()) == [f"002-{i}" for i in range(1, 7)]
 
 
@@ -285,7 +285,7 @@ def test_a_hang_ends_with_all_its_processes(tmp_path: Path, where: Path) -> None
         assert [f"{timeout} s" in reason for reason in {reason for _, reason in failures(outcome)}] == [True]
         processes = fake.processes()
         assert not any(alive(pid) for pid in processes)
-        if len(processes) == 2 * 2 * ATTEMPTS + 2 and outcome.lacking == {"fake, 2 ranks": 1}:
+        if len(processes) == 2 * 2 * MAX_ATTEMPTS + 2 and outcome.lacking == {"fake, 2 ranks": 1}:
             return
     pytest.fail(f"within 16 s there were {len(processes)} processes, and {outcome.lacking} lack")
 
@@ -460,7 +460,7 @@ class Waiting(Watcher):
     def __init__(self, interrupted: int = 0) -> None:
         self.interrupted, self.waited = interrupted, 0
 
-    def waits(self, until: float, left: int) -> None:  # noqa: ARG002
+    def on_wait(self, until: float, left: int) -> None:  # noqa: ARG002
         assert until > time.time()
         self.waited += 1
         if self.waited == self.interrupted:
@@ -505,7 +505,7 @@ class Spreading(Watcher):
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def crowded(self, seconds: float, rounds: int) -> None:  # noqa: ARG002
+    def on_crowded(self, seconds: float, rounds: int) -> None:  # noqa: ARG002
         self.crowds += 1
 
     def launch(self, execution: Execution, key: LaunchKey) -> bool:

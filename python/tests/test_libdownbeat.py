@@ -13,7 +13,7 @@ import pytest
 from downbeat.run import libdownbeat
 from downbeat.run.bench import Build
 from downbeat.run.libdownbeat import LibraryError, find_library, loaded_mpi
-from downbeat.run.libraries import library_saying, linked_mpi
+from downbeat.run.libraries import linked_mpi, name_of_version
 from downbeat.run.mpi_abi import IN_EVERY_LIBRARY, MARKS, abi_of, is_mpi, read_object
 
 VERSION = "Open MPI v4.1.4, package: Debian OpenMPI"
@@ -122,7 +122,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: Compile)
         compiled(tmp_path / "build" / name / "lib" / libdownbeat.LIBRARY_FILE, ("MPIX_Harmonize",), needed=[library])
     monkeypatch.setattr(libdownbeat, "CHECKOUT", tmp_path)
     monkeypatch.setattr(libdownbeat, "kept_builds", list)
-    monkeypatch.setattr(libdownbeat, "of_linker", lambda _: iter(()))
+    monkeypatch.setattr(libdownbeat, "loader_candidates", lambda _: iter(()))
     monkeypatch.delenv(libdownbeat.LIBRARY_VARIABLE, raising=False)
     return tmp_path
 
@@ -218,7 +218,7 @@ def test_two_and_none(checkout: Path) -> None:
     ],
 )
 def test_libraries_by_what_they_say(said: str, name: str | None) -> None:
-    assert library_saying(said) == name
+    assert name_of_version(said) == name
 
 
 def test_a_program_whose_name_is_no_utf_8_is_looked_at(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_a_width_is_not_reached_by_launches_that_resemble_each_other() -> None:
         for launch, row in cells(medians).groupby("launch"):
             estimates.frames[LaunchKey("x", 2, "x", int(str(launch)), variant="x")] = row
         widths.append(estimates.widest() / typical_interval(random.permutation(medians)).width)
-        ended += estimates.resemblance() == 0
+        ended += estimates.launch_correlation() == 0
     assert ended == 1
     assert widths[0] < 1.3
     assert widths[1] > 1.5

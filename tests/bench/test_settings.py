@@ -144,5 +144,5 @@ def test_each_attribute_has_words_and_each_setting_is_named_when_it_differs(benc
         written |= set(attributes)
     assert {name for name in written - set(ATTRIBUTES) if not name.startswith(LIBRARY_SETTING)} == set()
     assert set(ATTRIBUTES) - written == {"simulated", "user_operations"}  # no shared object, no SimGrid here
-    shared = {name for name, one in ATTRIBUTES.items() if one.origin is Origin.SETTING and one.among}
+    shared = {name for name, one in ATTRIBUTES.items() if one.origin is Origin.SETTING and one.plural}
     assert {name for name in shared if not name.startswith(LIBRARY_SETTING)} == set(OPTIONS)

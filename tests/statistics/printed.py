@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from downbeat.comparison.summaries import summaries_of
-from downbeat.data.cells import HIGH, LOW, PATH
+from downbeat.data.cells import CANARY_HIGH, CANARY_LOW, CANARY_PATH
 from downbeat.data.states import LINE, with_states
 from downbeat.errors import UsageError
 from downbeat.output.terminal import view_lines
@@ -41,7 +41,7 @@ CONTEXT = {
 def cells_of(logs: Sequence[float] | np.ndarray, canary: np.ndarray | None = None, **factors: object) -> pd.DataFrame:
     """Returns the cells of launches in their order, one a launch; `canary`: round trips in s."""
     numbers = {"launch": np.arange(1, len(logs) + 1), f"{METRIC}_median": TIME * np.exp(logs)}
-    trips = {} if canary is None else {LOW: canary, HIGH: canary, PATH: LINE}
+    trips = {} if canary is None else {CANARY_LOW: canary, CANARY_HIGH: canary, CANARY_PATH: LINE}
     return pd.DataFrame({**CELL, **numbers, **trips, **factors})
 
 

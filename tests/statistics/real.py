@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from downbeat.data.cells import HIGH, LOW
+from downbeat.data.cells import CANARY_HIGH, CANARY_LOW
 from downbeat.data.states import names_of_classes
 from downbeat.run.experiment import open_experiment
 from scipy import stats
@@ -47,7 +47,7 @@ def write_sample(directory: Path, target: Path = SAMPLE) -> int:
         began = datetime.fromisoformat(str(launch.launches[0].context["date"]))
         first = first or began
         cells = launch.cells
-        trip = math.sqrt(cells[LOW].median() * cells[HIGH].median()) * NANOSECONDS
+        trip = math.sqrt(cells[CANARY_LOW].median() * cells[CANARY_HIGH].median()) * NANOSECONDS
         row = {SECONDS: f"{(began - first).total_seconds():.0f}", CANARY: f"{trip:.0f}"}
         for _, cell in cells.iterrows():
             name = f"{cell['operation']} {cell['size']} {cell['synchronizer']}"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from downbeat.data.cells import HIGH, LOW, PATH
+from downbeat.data.cells import CANARY_HIGH, CANARY_LOW, CANARY_PATH
 from downbeat.data.states import with_states
 from downbeat.errors import UsageError
 from downbeat.views.comparison import compare
@@ -47,7 +47,12 @@ def cells(random: np.random.Generator, synchronizers: tuple[str, ...], ratio: fl
             median = times[0] if shares > 0.5 else times[1]
             truth.append(2 if changed else state)
             median *= (ratio if synchronizer == "other" else 1.0) * 1e-6
-            measured = {LOW: min(trips), HIGH: max(trips), PATH: "cache line", "latency_avg_median": median}
+            measured = {
+                CANARY_LOW: min(trips),
+                CANARY_HIGH: max(trips),
+                CANARY_PATH: "cache line",
+                "latency_avg_median": median,
+            }
             rows.append({**CELL, "launch": launch, "synchronizer": synchronizer, **measured})
     return pd.DataFrame(rows), truth
 
@@ -60,7 +65,7 @@ def verdicts(random: np.random.Generator, design: str, ratio: float, canary: boo
     else:
         sides = [cells(random, (name,), ratio)[0] for name in ("one", "other")]
     if not canary:
-        sides = [side.drop(columns=[LOW, HIGH, PATH]) for side in sides]
+        sides = [side.drop(columns=[CANARY_LOW, CANARY_HIGH, CANARY_PATH]) for side in sides]
     try:
         if design == "in turn":
             return list(compare(with_states(pd.concat(sides)), where_a=A, where_b=B)["verdict"])

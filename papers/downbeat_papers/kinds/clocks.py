@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from downbeat.data.clock_files import OfDimension
+from downbeat.data.clock_files import DimensionTable
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
@@ -28,7 +28,7 @@ from downbeat_papers.runs import CLOCKS, FEW_FIT, Run, clock_run
 from downbeat_papers.site import Site
 
 
-class Synchronizations(OfDimension):
+class Synchronizations(DimensionTable):
     """A launch of `downbeat-bench clock`: schemes that synchronize clocks, several times each."""
 
     scheme: Texts = column("scheme with its parameters")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from downbeat.data.clock_files import OfDimension
+from downbeat.data.clock_files import DimensionTable
 from downbeat.output.blocks import Picture
 from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.report.drawing import make_picture
@@ -32,7 +32,7 @@ RESOLUTION = 1e-3  # us, of timestamps; without delays the ranks of a node start
 LESS_SKEW = 100.0  # times, of the common start on the authors' slides
 
 
-class Exits(OfDimension):
+class Exits(DimensionTable):
     """A launch of `downbeat-bench skew`: samples of synchronizers."""
 
     synchronizer: Texts = column("synchronizer")
@@ -208,7 +208,7 @@ BACK_TO_BACK = 0.001  # s for all measurements: 10 us for each
 RESTED = "-rested"  # of labels; 10 ms before each measurement, in which ranks sleep and their caches cool
 
 
-class Offsets(OfDimension):
+class Offsets(DimensionTable):
     """A launch of `downbeat-bench drift`: offsets of pairs."""
 
     pair: Texts = column("ranks of the pair")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from downbeat.data.clock_files import OfDimension
+from downbeat.data.clock_files import DimensionTable
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Line, Panel, box_of
@@ -55,7 +55,7 @@ def rank_of(pair: str) -> str:
     return pair.partition(":")[2]
 
 
-class Drifts(OfDimension):
+class Drifts(DimensionTable):
     """A launch of `downbeat-bench drift`: pairs of clocks, and lines through their offsets."""
 
     pair: Texts = column("ranks of the pair")

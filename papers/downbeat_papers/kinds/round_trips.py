@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
-from downbeat.data.clock_files import OfDimension
+from downbeat.data.clock_files import DimensionTable
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
@@ -50,7 +50,7 @@ def network(results: Results, label: str) -> str:
     return f"{run.library}, {'TCP over loopback' if tcp else 'shared memory'}"
 
 
-class Trips(OfDimension):
+class Trips(DimensionTable):
     """A launch of `downbeat-bench rtt`: round trips of a pair, and the stop rule on them."""
 
     pair: Texts = column("ranks of the pair")

@@ -1,4 +1,7 @@
-"""`downbeat align`, other tools' traces on one time axis, and `downbeat timebase`."""
+"""The commands `downbeat align`, which puts traces of other tools on one time axis, and `downbeat timebase`.
+
+`downbeat timebase` samples the clocks of all hosts of a job, so that stamps of any tool can be moved to one axis later.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ import typer
 from downbeat.commands.options import LIBRARY_NAMES
 from downbeat.errors import UsageError
 
-MERGED_SUFFIXES = (".json", ".json.gz")
-EXIT_TORN = 3  # not all ranks are on one axis, with a bound
+MERGED_SUFFIXES = (".json", ".json.gz")  # of a trace of all ranks
+EXIT_NO_BOUND = 3  # the error of some rank on the axis has no bound
 
 
 def align(
@@ -81,14 +84,13 @@ def align(
     from downbeat.views.alignment import alignment_view, following
 
     if output and not output.name.endswith(MERGED_SUFFIXES):
-        raise UsageError(
-            f"--output writes one trace, FILE{' or FILE'.join(MERGED_SUFFIXES)}, not '{output}'; --page writes HTML"
-        )
+        valid = " or ".join(f"FILE{suffix}" for suffix in MERGED_SUFFIXES)
+        raise UsageError(f"--output writes one trace, {valid}, not '{output}'; --page writes HTML")
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
-    rank_traces, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
+    rank_traces, notes = read_all(inputs_of_job, kernels_of(kernel or ()))
     steered = not steady and not all(trace.oscillator for trace in rank_traces)
     aligned = align_traces(rank_traces, wander, steered)
-    aligned = replace(aligned, notes=(*aligned.notes, *left_out))
+    aligned = replace(aligned, notes=(*aligned.notes, *notes))
     inputs = {trace.path.resolve() for trace in rank_traces}
     if output and output.resolve() in inputs:
         raise UsageError(f"--output would overwrite '{output}'; give another file")
@@ -108,11 +110,11 @@ def align(
     if is_standard_output(page) and aligned.notes:
         print("\n".join(Line(note).text for note in aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        files = {output: " (open it in ui.perfetto.dev)", moved: "", json: "", page: ""}
-        written = [Line(f"{file}{remark}", label="written") for file, remark in files.items() if file]
+        written = [Line(f"{output} (open it in ui.perfetto.dev)", label="written")] if output else []
+        written += [Line(str(file), label="written") for file in (moved, json, page) if file]
         print("\n".join([*view_lines(view), "", *block_lines([*written, *following(traces, output, page)])]).rstrip())
     if not aligned.whole:
-        raise typer.Exit(EXIT_TORN)
+        raise typer.Exit(EXIT_NO_BOUND)
 
 
 def timebase(
@@ -164,14 +166,14 @@ def timebase(
     from downbeat.trace.file import is_trace
 
     name = chosen_library(mpi)
-    several = launched(alone=not command)
-    if several and command:
+    is_launched = launched(alone=not command)  # by srun or mpirun, as one of several processes
+    if is_launched and command:
         raise UsageError(
             "a launcher started several of this; put it before the launcher: downbeat timebase -- srun ..."
         )
     if output.exists() and (not output.is_dir() or is_trace(output)):
         raise UsageError(f"'{output}' is there already; choose another directory with --output")
-    if several:
+    if is_launched:
         start = sampling_start(sampler_command(interval, seconds, until_eof=False), name, os.environ, output)
         os.execve(start.command[0], start.command, start.environment)
     words, variables = launcher_command(name, launcher)
@@ -189,7 +191,7 @@ def timebase(
 
 
 def wait_for_signal(started: subprocess.Popen[bytes]) -> None:
-    """Waits until processes end, or somebody ends this one."""
+    """Waits until a process ends; returns early after Ctrl-C or SIGTERM."""
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,7 @@
-"""`downbeat doctor`: is this machine fit for measurements?"""
+"""The command `downbeat doctor`, which checks whether this machine is fit for measurements.
+
+The checks are in downbeat/run: doctor.py (without starting anything), noise.py (busy loops), trial.py (trial launches).
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,10 @@ if TYPE_CHECKING:
     from downbeat.run.noise import Noise
     from downbeat.run.plan import Library
 
-EXIT_NO_START = 3
-STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}
-SCHEMA_VERSION = 1
-WIDEST_LINE = 100  # columns; longer lines are hard to read
+EXIT_NO_START = 3  # a library named by --mpi does not start
+STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}  # verdict -> style of rich
+SCHEMA_VERSION = 1  # of the JSON file
+MAX_LINE = 100  # columns; longer lines are hard to read
 
 
 def doctor(
@@ -70,7 +73,7 @@ def doctor(
     chosen = chosen_libraries(mpi, bench or [], launcher)
     machine = Machine()
     job = job_of()
-    # In a job of several nodes, this node is checked.
+    # In a job on several nodes, only this node is checked.
     on_this_node = ranks_on_a_node(job.ranks, 0, job.nodes) if job.nodes > 1 else 0
     ranks = ranks or on_this_node or max(2, len(machine.cores))
     shown = Findings(None if is_standard_output(json_file) else Screen())
@@ -90,36 +93,36 @@ def doctor(
 
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         shown.add(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
-    started = (library for library, start in zip(chosen, starts, strict=True) if start.started)
+    started = [library for library, start in zip(chosen, starts, strict=True) if start.started]
     with shown.waiting("round trips between two ranks, 5 s"):
-        states = watch(next(started, None), machine, seconds)
+        states = watch(started[0] if started else None, machine, seconds)
     shown.add(states)
-    shown.ends(noises, seconds)
+    shown.finish(noises, seconds)
     if json_file:
-        write(json_file, ranks, shown.findings, noises)
+        write_findings(json_file, ranks, shown.findings, noises)
     failed = [start.library for start in starts if not start.started]
     if mpi and failed:
         raise typer.Exit(EXIT_NO_START)
 
 
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
-    """The libraries to start: the named ones, else all with a downbeat-bench."""
+    """The libraries to start: those that the options name, else all libraries with a downbeat-bench."""
     from downbeat.run.bench import built, find_any_bench
     from downbeat.run.libraries import LIBRARIES
     from downbeat.run.planning import libraries_of
     from downbeat.run.request import Program
 
     request = request_by_options({"libraries": mpi, "bench": benches, "launcher": launcher})
-    if not (request.libraries or request.bench):
-        available = tuple(Program(name) for name in LIBRARIES if built(name))
-        request = dataclasses.replace(request, libraries=available)
-        try:
-            return list(libraries_of(request)) if available or find_any_bench() else []
-        except UsageError:
-            if available:
-                raise
-            return []
-    return list(libraries_of(request))
+    if request.libraries or request.bench:
+        return list(libraries_of(request))
+    available = tuple(Program(name) for name in LIBRARIES if built(name))
+    if available:
+        return list(libraries_of(dataclasses.replace(request, libraries=available)))
+    try:
+        find_any_bench()  # raises UsageError without a downbeat-bench; libraries_of then finds the same program
+        return list(libraries_of(request))
+    except UsageError:
+        return []
 
 
 CHECK_COLUMN = len("virtualization") + 2  # the longest name of a check
@@ -135,7 +138,7 @@ class Findings:
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Shows the current step on a terminal within the scope; not animated, because that would be noise."""
+        """Shows the current step on a terminal within a block; an animation would disturb the measurement."""
         if not self.console or not self.console.is_terminal:
             yield
             return
@@ -155,18 +158,18 @@ class Findings:
         self.findings += findings
         if not self.console:
             return
-        width = min(self.console.width, WIDEST_LINE) if self.console.is_terminal else 80
+        width = min(self.console.width, MAX_LINE) if self.console.is_terminal else 80
         space = " " * (VERDICT_COLUMN + CHECK_COLUMN)
-        look: dict[str, Any] = {"width": width - len(space), "break_long_words": False}
+        wrapping: dict[str, Any] = {"width": width - len(space), "break_long_words": False}
         for finding in findings:
-            head, *lines = textwrap.wrap(finding.seen, **look)
-            lines += textwrap.wrap(finding.advice, **look, initial_indent="-> ", subsequent_indent="   ")
+            head, *lines = textwrap.wrap(finding.seen, **wrapping)
+            lines += textwrap.wrap(finding.advice, **wrapping, initial_indent="-> ", subsequent_indent="   ")
             verdict = Text(f"{finding.verdict:<{VERDICT_COLUMN}}", style=STYLES[finding.verdict])
             self.console.print(verdict + Text(f"{finding.check:<{CHECK_COLUMN}}{head}"), soft_wrap=True)
             for line in lines:
                 self.console.print(Text(space + line), soft_wrap=True)
 
-    def ends(self, noises: list[Noise], seconds: float) -> None:
+    def finish(self, noises: list[Noise], seconds: float) -> None:
         """Prints the noise, the number of findings, and the fitness of the machine."""
         from downbeat.output.terminal import wrapped
         from downbeat.run.doctor import fitness
@@ -187,15 +190,15 @@ def print_noise(noises: list[Noise], seconds: float) -> None:
     resolution = max(noise.resolution for noise in noises) * 1e9
     limits = list(noises[0].per_second)
     print(f"\ninterruptions of a busy loop on all cores at once, {seconds:g} s, resolution {resolution:.0f} ns")
-    heads = "".join(f"{f'> {limit} us':>10}" for limit in limits)
-    print(f"{'':9}{'longest':>12}{'per second:':>14}{heads}{'time lost':>12}")
+    headings = "".join(f"{f'> {limit} us':>10}" for limit in limits)
+    print(f"{'':9}{'longest':>12}{'per second:':>14}{headings}{'time lost':>12}")
     for noise in noises:
         rates = "".join(f"{noise.per_second[limit]:>10.0f}" for limit in limits)
         print(f"cpu {noise.cpu:<5}{noise.longest * 1e6:>9.1f} us{'':14}{rates}{noise.lost:>12.2%}")
 
 
-def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) -> None:
-    """Writes findings and noise as JSON; times in s."""
+def write_findings(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) -> None:
+    """Writes findings and noise as JSON; times are in s."""
     import datetime
     import socket
 

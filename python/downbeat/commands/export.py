@@ -1,4 +1,7 @@
-"""`downbeat export`: writes a launch, an experiment or a recording in formats of other programs."""
+"""The command `downbeat export`, which writes a launch, an experiment or a recording in formats of other programs.
+
+A recording is the directory of `downbeat trace` or `downbeat timebase`. Spans are the calls on a timeline of a viewer.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ def refuse_rows(rows: str) -> None:
 
 
 def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
-    """Writes the numbers of a launch or an experiment."""
+    """Writes the numbers of a launch or an experiment; `to`: key of `FILE_KINDS`, `rows`: one of `ROWS`."""
     from downbeat.files import replacing
     from downbeat.report.export import FILE_KINDS, ROWS, frames
     from downbeat.run.tool_results import ToolExperiment, number_frames, open_results
@@ -104,9 +107,8 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
     if is_standard_output(output) and kind.binary:
         raise UsageError(f"{to} cannot go to standard output; give a file with --output")
     experiment = open_results([path])
-    if output.exists() and path.is_file() and output.samefile(path):
-        raise UsageError(f"'{output}' is the source of the export; give another file with --output")
-    if output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
+    sources = [launch.path for launch in experiment.launches] + ([path] if path.is_file() else [])
+    if output.exists() and any(output.samefile(source) for source in sources):
         raise UsageError(f"'{output}' is the source of the export; give another file with --output")
     tables = number_frames(experiment, rows) if isinstance(experiment, ToolExperiment) else frames(experiment, rows)
     content = map(named_with_units, counted_rows(tables))
@@ -116,18 +118,22 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
 
 def counted_rows(content: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Yields the frames unchanged and shows the number of rows on a terminal: millions of stamps take a minute."""
-    shown, rows = sys.stderr.isatty(), 0
+    on_terminal = sys.stderr.isatty()
+    rows = 0
     for frame in content:
         yield frame
         rows += len(frame)
-        if shown:
+        if on_terminal:
             replace_line(f"{rows:,} rows")
-    if shown:
+    if on_terminal:
         print(file=sys.stderr)
 
 
 def check_viewer_output(path: Path, to: str, output: Path | None) -> None:
-    """Refuses an output that does not suit a format of viewers."""
+    """Refuses an output that a format of `WRITERS` cannot have: none, standard output, or the source itself.
+
+    Only perfetto can go to standard output; kineto is a directory.
+    """
     if output is None or (is_standard_output(output) and to != "perfetto"):
         raise UsageError(f"give the {'file' if to == 'perfetto' else 'directory'} to write with --output")
     if output.exists() and path.exists() and output.samefile(path):

@@ -1,4 +1,8 @@
-"""The layout of --help, and suggestions for mistakes on the command line."""
+"""The layout of --help, and suggestions for mistakes on the command line.
+
+The classes override typer's commands; cli.py gives one to each command. `with_suggestion` and `usage_line` improve
+errors.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from downbeat.errors import UsageError
 if TYPE_CHECKING:
     from typer._click import HelpFormatter
 
+# Command -> examples in its --help.
 EXAMPLES = {
     "run": (
         "downbeat run bcast allreduce --sizes 8:64K -o results",
@@ -53,7 +58,7 @@ EXAMPLES = {
     "config": ("mpicc program.c $(downbeat config --cflags --libs)", "downbeat config --mpi mpicc.mpich"),
 }
 
-PATHS = ("DIR", "FILE", "PATH")  # metavars of options
+PATH_METAVARS = ("DIR", "FILE", "PATH")  # names of values in help: options with these take a path
 FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in `downbeat --help`
 
 
@@ -84,13 +89,13 @@ class HelpCommand(TyperCommand):
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parses arguments; refuses empty paths, e.g. from an unset shell variable."""
-        options = {
-            name for each in self.get_params(ctx) if getattr(each, "metavar", None) in PATHS for name in each.opts
-        }
+        parameters = [each for each in self.get_params(ctx) if getattr(each, "metavar", None) in PATH_METAVARS]
+        path_options = {name for parameter in parameters for name in parameter.opts}
         words = args[: args.index("--")] if "--" in args else args
         for before, word in pairwise(["", *words]):
+            # An empty path is the word "" after the option, or the word "--option=".
             option = before if not word else word.removesuffix("=")
-            if word in ("", f"{option}=") and option in options:
+            if word in ("", f"{option}=") and option in path_options:
                 raise UsageError(f"{option} is empty; give a path")
             if not word and not before.startswith("-") and ctx.allow_interspersed_args:
                 raise UsageError("an argument is empty; give a path or a name")
@@ -124,14 +129,14 @@ class PassingCommand(HelpCommand):
     """A command that passes words after `--` to downbeat-bench."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parses words before `--`; stores both lists of words in the context."""
-        if wrong := option_elsewhere(args):
-            raise UsageError(wrong)
+        """Parses words before `--`; stores the words before and after it in the context (`WORDS`, `PASSED`)."""
+        if error := other_name_error(args):
+            raise UsageError(error)
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[PASSED], ctx.meta[WORDS] = args[end + 1 :], args[:end]
         return super().parse_args(ctx, args[:end])
 
-    after_dashes = "BENCH_OPTIONS"
+    after_dashes = "BENCH_OPTIONS"  # name of these words in the usage line
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The usage line, with the words after `--`."""
@@ -144,52 +149,54 @@ class LaunchingCommand(PassingCommand):
     after_dashes = "LAUNCHER"
 
 
-LIST = "; choose one of "
+LIST = "; choose one of "  # precedes the list of valid words in an error
 
 
-def option_elsewhere(words: Sequence[str]) -> str:
-    """An error if a word is an option of another benchmark that has another name here, else ""."""
+def other_name_error(words: Sequence[str]) -> str:
+    """An error if a word is an option of another benchmark, whose name differs in Downbeat; "" otherwise."""
     from downbeat.run.bench import find_source
 
     source = find_source() if any(word.startswith("-") for word in words) else None
     if not source:
         return ""
     text = (source / "shared/equivalent_options.h").read_text(encoding="utf-8")  # downbeat-bench has the same table
-    known = {
-        option: names for option, *names in re.findall(r'^EQUIVALENT\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
-    }
+    rows = re.findall(r'^EQUIVALENT\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
+    equivalents = {option: (program, equivalent) for option, program, equivalent in rows}
     for word in words:
-        if word in known:
-            program, ours = known[word]
-            here = "-n" if ours == "RANKS" else f"'-- {ours}'" if ours.startswith("--") else ours
-            return f"{program}'s {word} is {here} here"
+        if word in equivalents:
+            program, equivalent = equivalents[word]
+            if equivalent == "RANKS":
+                equivalent = "-n"
+            elif equivalent.startswith("--"):  # an option of downbeat-bench
+                equivalent = f"'-- {equivalent}'"
+            return f"{program}'s {word} is {equivalent} here"
     return ""
 
 
 def nearest_word(word: str, valid: Iterable[str]) -> str:
-    """The valid word closest to a misspelled one, "" if none is close."""
+    """The valid word closest to a misspelled word; "" if no word is close."""
     plain = word.lower().strip("-").replace("-", "_")
-    forms = {name.lower().strip("-").replace("-", "_"): name for name in valid if name != word}
-    begun = [form for form in forms if len(plain) > 1 and form.startswith(plain)]
-    near = begun or difflib.get_close_matches(plain, forms, 1)
-    return forms[near[0]] if near else ""
+    plain_forms = {name.lower().strip("-").replace("-", "_"): name for name in valid if name != word}
+    completions = [form for form in plain_forms if len(plain) > 1 and form.startswith(plain)]
+    nearest = completions or difflib.get_close_matches(plain, plain_forms, 1)
+    return plain_forms[nearest[0]] if nearest else ""
 
 
-# Pattern of a file name -> description of a directory with such a file, and the command that reads it.
+# Pattern of a file name -> description of a directory that has such a file, with the command that reads it.
 OTHER_FILES = {
     "rules.json": "is that of a tuning; run: downbeat report {}",
     "*.trace": "has a trace; run: downbeat arrivals {}",
 }
 
 
-def kind_of_directory(directory: Path) -> str:
-    """Text: the kind of a directory that is no experiment, and the command that reads it; "" if unknown."""
+def describe_directory(directory: Path) -> str:
+    """Description of a directory that is not an experiment, with the command that reads it; "" if unknown."""
     for pattern, text in OTHER_FILES.items():
         if any(directory.glob(pattern)):
             return text.format(shlex.quote(str(directory)))
-    depths = ("*", "*/*", "*/*/*")
-    for kind in ("plan.json", "*.nc"):
-        inner = sorted({file.parent for depth in depths for file in directory.glob(f"{depth}/{kind}")})
+    levels = ("*", "*/*", "*/*/*")
+    for name in ("plan.json", "*.nc"):
+        inner = sorted({file.parent for level in levels for file in directory.glob(f"{level}/{name}")})
         if not inner:
             continue
         more = f" (or another of {len(inner)})" if len(inner) > 1 else ""
@@ -201,16 +208,16 @@ def with_suggestion(line: str) -> str:
     """An error line with the closest valid word in place of the list of all valid words."""
     line = line.removeprefix("downbeat-bench: ")
     if match := re.match("'(.*)' is not the directory of an experiment: ", line):
-        known = kind_of_directory(Path(match[1]))
-        return f"'{match[1]}' is not the directory of an experiment: it {known}" if known else line
+        description = describe_directory(Path(match[1]))
+        return f"'{match[1]}' is not the directory of an experiment: it {description}" if description else line
     if match := re.fullmatch("there is no experiment '(.*)'", line):
         path = Path(match[1])
-        meant = nearest_word(path.name, (directory.name for directory in path.parent.glob("*/")))
-        return f"{line}; did you mean '{path.with_name(meant)}'?" if meant else f"{line}; 'downbeat run' makes one"
-    wrong, _, valid = line.partition(LIST)
-    if valid and (match := re.search(r".*'([^']+)'|no cell has \w+=(\S+)$", wrong)):
-        meant = nearest_word(match[1] or match[2], re.findall(r"[\w.+-]+", valid))
-        return f"{wrong}; did you mean '{meant}'?" if meant else line
+        nearest = nearest_word(path.name, (directory.name for directory in path.parent.glob("*/")))
+        return f"{line}; did you mean '{path.with_name(nearest)}'?" if nearest else f"{line}; 'downbeat run' makes one"
+    mistake, _, valid = line.partition(LIST)
+    if valid and (match := re.search(r".*'([^']+)'|no cell has \w+=(\S+)$", mistake)):
+        nearest = nearest_word(match[1] or match[2], re.findall(r"[\w.+-]+", valid))
+        return f"{mistake}; did you mean '{nearest}'?" if nearest else line
     return line
 
 
@@ -222,17 +229,15 @@ def usage_line(error: typer.BadParameter, command: str, passes: bool) -> str:
         command: e.g. `downbeat run`.
         passes: whether the command passes options to downbeat-bench.
     """
-    message = (
-        error.format_message().rstrip(".").replace(". Did you mean", "; did you mean").replace("Value error, ", "")
-    )
+    message = error.format_message().rstrip(".")
+    message = message.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
     if message.startswith("No such option"):
         option = str(getattr(error, "option_name", ""))
-        # The parser suggests unrelated options for options of downbeat-bench, so demand more similarity.
-        meant = difflib.get_close_matches(
-            option, getattr(error, "possibilities", None) or (), 1, 0.8 if passes else 0.6
-        )
+        # For an option of downbeat-bench, the parser suggests unrelated options, so require more similarity.
+        suggestions = getattr(error, "possibilities", None) or ()
+        nearest = difflib.get_close_matches(option, suggestions, 1, 0.8 if passes else 0.6)
         more = "; options of downbeat-bench go after --" if passes else ""
-        advice = f"did you mean '{meant[0]}'?" if meant else f"{command} -h lists all"
+        advice = f"did you mean '{nearest[0]}'?" if nearest else f"{command} -h lists all"
         return f"{command} has no option '{option}'{more}; {advice}"
     message = f"{message[:1].lower()}{message[1:]}"
     if match := re.fullmatch("no such command '(.*)'", message):

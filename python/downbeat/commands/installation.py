@@ -1,4 +1,4 @@
-"""`downbeat --version`, `config` and `build`: installed versions, compiler options, builds from source."""
+"""The commands `downbeat --version`, `config` and `build`: installed versions, compiler options, builds from source."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ def config(
     from downbeat.run.bench import find_wrappers, how_to_build, prefixes
 
     kind = find_wrappers(mpi).kind
-    names = ("downbeat-uninstalled.pc", "lib*/pkgconfig/downbeat.pc", f"lib/*/pkgconfig/downbeat-{kind}.pc")
-    file = next((path for prefix in prefixes(kind) for name in names for path in prefix.glob(name)), None)
+    patterns = ("downbeat-uninstalled.pc", "lib*/pkgconfig/downbeat.pc", f"lib/*/pkgconfig/downbeat-{kind}.pc")
+    files = (path for prefix in prefixes(kind) for pattern in patterns for path in prefix.glob(pattern))
+    file = next(files, None)
     if file is None:
         raise UsageError(f"found no libdownbeat for {kind}; run {how_to_build(kind)}")
     values = values_of(file)
@@ -92,18 +93,16 @@ def config(
 # Paths with other characters break in $(pkg-config ...), because the shell keeps the backslashes of pkg-config. A comma
 # separates words of -Wl, a colon directories of PKG_CONFIG_PATH.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+=@~-]+")
-
-
-VARIABLE = re.compile(r"\$\{(\w+)\}")
+VARIABLE = re.compile(r"\$\{(\w+)\}")  # of a pkg-config file
 RPATH = "-Wl,-rpath,"
 
 
 def flags_of(file: Path, name: str) -> list[str]:
-    """The words of a field of a pkg-config file, with variables expanded."""
+    """The words of the field `name` of a pkg-config file, with variables expanded; [] without this field."""
     values = values_of(file)
-    raw = re.search(rf"^{name} *: *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    field = re.search(rf"^{name} *: *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE)
     flags: list[str] = []
-    for word in (raw[1] if raw else "").split():
+    for word in field[1].split() if field else ():
         flag = VARIABLE.sub(lambda match: values[match[1]], word)
         if flag.startswith(RPATH) and not PLAIN_PATH.fullmatch(str(file.parent)):
             flags += ["-Xlinker", "-rpath", "-Xlinker", flag.removeprefix(RPATH)]  # -Wl would split at a comma
@@ -159,7 +158,10 @@ def build(
 
 
 def how_to_compile(file: Path, wrapper: str) -> str:
-    """A shell command that sets PKG_CONFIG_PATH, or compiles a program if its path cannot be in that variable."""
+    """A shell command that sets PKG_CONFIG_PATH to the directory of a pkg-config file.
+
+    If the variable cannot hold that path: the command that compiles a program with the wrapper.
+    """
     if PLAIN_PATH.fullmatch(str(file.parent)):
         return f"export PKG_CONFIG_PATH={file.parent}"
     return shlex.join([wrapper, "program.c", *flags_of(file, "Cflags"), *flags_of(file, "Libs")])

@@ -1,4 +1,7 @@
-"""`downbeat locate`: the slow node or link, from logs of pairs or measured."""
+"""The command `downbeat locate`, which names a slow node or link.
+
+It reads logs of pairs of nodes, or measures all pairs with `downbeat-bench pairs` under a launcher.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from downbeat.errors import DownbeatError, UsageError
 if TYPE_CHECKING:
     from downbeat.locate.findings import Findings
 
+# Exit statuses with --fail-on.
 EXIT_SLOW = 3
 EXIT_UNSTEADY = 4
-DEFAULT_FILE = Path("pairs.nc")
+DEFAULT_FILE = Path("pairs.nc")  # of measured pairs
 
 
 class FailOn(StrEnum):
@@ -115,6 +119,10 @@ def locate(
 def find_all(paths: list[Path], baseline: Path | None) -> list[Findings]:
     """The findings in logs, or in a file of pairs.
 
+    Args:
+        paths: logs and directories of other tools, or one file of downbeat-bench pairs.
+        baseline: earlier logs or an earlier file; None: no comparison.
+
     Raises:
         UsageError: there are no pairs, or they cannot be read.
     """
@@ -139,11 +147,17 @@ def find_all(paths: list[Path], baseline: Path | None) -> list[Findings]:
 
 
 def measure(launcher: list[str], output: Path, within: str | None, mpi: str | None) -> Path:
-    """Runs downbeat-bench pairs under a launcher; the file that it wrote.
+    """Runs `downbeat-bench pairs` under a launcher; returns `output`, the file that it wrote.
+
+    Args:
+        launcher: words of the launcher's command.
+        output: file to write.
+        within: maximum duration, e.g. "60s"; None: no limit.
+        mpi: name of the MPI library; None: that of the launcher, else the first with a downbeat-bench.
 
     Raises:
-        UsageError: no downbeat-bench for its MPI library, or the file exists.
-        DownbeatError: it failed.
+        UsageError: there is no downbeat-bench for the library or no such launcher, or the file exists.
+        DownbeatError: the measurement failed.
     """
     from downbeat.commands.trace import run_traced
     from downbeat.run.bench import find_any_bench, find_bench

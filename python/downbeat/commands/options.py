@@ -1,4 +1,8 @@
-"""Shared options of commands, their shell completion, and the end of interrupted commands."""
+"""Options that several commands share, their completion in a shell, and the end of interrupted commands.
+
+The options of `downbeat run` are declared by the fields of `Request` (run/request.py); `option` and `with_settings`
+make typer options of them.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,16 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from downbeat.errors import UsageError
-from downbeat.run.launch import INTERRUPTIONS, heeded
+from downbeat.run.launch import INTERRUPTIONS, not_ignored
 from downbeat.run.request import SETTINGS, Request, request_of
 
 LISTING_SECONDS = 5.0  # time limit of downbeat-bench during shell completion
 
-Completion = Callable[[str], list[str]]
+Completion = Callable[[str], list[str]]  # incomplete word -> completions
 
 
 def after_commas(valid: Callable[[], Iterable[str]]) -> Completion:
-    """A completion for the last name of a comma-separated list; `valid` is called on completion."""
+    """A completion for the last name of a comma-separated list; `valid` returns all names, on completion."""
 
     def complete(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
@@ -72,14 +76,19 @@ FORMAT_NAMES = after_commas(export_formats)
 ROW_NAMES = names_in("downbeat.report.export", "ROWS")
 
 
-PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
+# Keys of `typer.Context.meta`: the words after and before `--`.
+PASSED = "downbeat-bench"
+WORDS = "words"
 
 
-WORDS = "words"  # key of `typer.Context.meta`: the words before `--`
+def option(field: str, panel: str = "Options", minimum: int | None = None) -> Any:  # noqa: ANN401 (as typer.Option)
+    """The option for a field of `Request`.
 
-
-def option(field: str, panel: str = "Options", least: int | None = None) -> Any:  # noqa: ANN401 (as typer.Option)
-    """The option for a field of `Request`; `least`: minimum, for commands that declare the option as a number."""
+    Args:
+        field: name of the field.
+        panel: heading of the option in --help.
+        minimum: smallest valid value, for commands that declare the option as a number.
+    """
     declaration = SETTINGS[field]
     completion = components(declaration.completes) if declaration.completes else None
     return typer.Option(
@@ -87,13 +96,13 @@ def option(field: str, panel: str = "Options", least: int | None = None) -> Any:
         metavar=declaration.metavar,
         help=declaration.help,
         rich_help_panel=panel,
-        min=least,
+        min=minimum,
         autocompletion=LIBRARY_NAMES if declaration.completes == "library" else completion,
     )
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Replaces the `**` parameter of a command by the options of all fields of `Request` that have one."""
+    """Replaces the `**` parameter of a command by one option for each field of `Request` that has help."""
     signature = inspect.signature(command, eval_str=True)
     parameters = [
         parameter for parameter in signature.parameters.values() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
@@ -109,7 +118,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def request_by_options(values: dict[str, object]) -> Request:
-    """The request for options by field name; None and [] are unset.
+    """The request for the values of options, by the name of the field; None and [] are unset.
 
     Raises:
         UsageError: an option is not valid.
@@ -122,14 +131,14 @@ def request_by_options(values: dict[str, object]) -> Request:
 def resumable() -> Iterator[None]:
     """After Ctrl-C or a signal of a batch system, prints how to continue and ends the command with status 130.
 
-    Signals raise KeyboardInterrupt: running launches are ended, complete launches are kept. Further ones are
-    ignored.
+    A signal raises KeyboardInterrupt in the block, which ends running launches; complete launches are kept. Further
+    signals are ignored.
     """
 
     def stop(_number: int, _frame: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
+    before = {number: signal.signal(number, stop) for number in not_ignored(INTERRUPTIONS)}
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`downbeat report`, one page with findings and pictures, `downbeat show` and `downbeat compare`."""
+"""The commands `downbeat report` (a page with findings and pictures), `downbeat show` and `downbeat compare`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def report(
     if is_standard_output(output):
         write_page(Path("-"), page)
         return
-    target = output or (paths[0] if paths[0].is_dir() else paths[0].parent) / DEFAULT_NAME
+    directory = paths[0] if paths[0].is_dir() else paths[0].parent
+    target = output or directory / DEFAULT_NAME
     write_page(target, page)
     print(target)
 
@@ -105,6 +106,7 @@ def show(
         print(f"written: {json}")
 
 
+# Exit statuses with --fail-on.
 EXIT_DIFFERENT = 3
 EXIT_UNDECIDED = 4
 
@@ -226,13 +228,12 @@ def compare(
 
 
 def exit_status(verdicts: set[str], fail_on: FailOn) -> int:
-    """Returns the exit status for these verdicts."""
-    failing = {
-        FailOn.NOTHING: set[str](),
-        FailOn.SLOWER: {"slower"},
-        FailOn.DIFFERENT: {"slower", "faster"},
-        FailOn.UNDECIDED: {"slower"},
-    }[fail_on]
+    """The exit status for the verdicts of a comparison."""
+    if fail_on is FailOn.NOTHING:
+        return 0
+    failing = {"slower", "faster"} if fail_on is FailOn.DIFFERENT else {"slower"}
     if verdicts & failing:
         return EXIT_DIFFERENT
-    return EXIT_UNDECIDED if fail_on is FailOn.UNDECIDED and verdicts & {"undecided", "unmatched"} else 0
+    if fail_on is FailOn.UNDECIDED and verdicts & {"undecided", "unmatched"}:
+        return EXIT_UNDECIDED
+    return 0

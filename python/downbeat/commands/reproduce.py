@@ -1,4 +1,8 @@
-"""`downbeat reproduce`: the experiments of the papers' figures, at the size of this machine."""
+"""The command `downbeat reproduce`, which measures the figures of papers again, at the size of this machine.
+
+A figure may show the data of another figure (`own_data`); data are measured once. A site is the machine, or the
+simulated cluster, that a figure is measured on.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ def reproduce(
             metavar="LIST", help="Numbers of ranks, e.g. 2,4 [powers of 2: the job's, else to twice the cores]."
         ),
     ] = "",
-    ranks_per_node: Annotated[int | None, option("ranks_per_node", least=1)] = None,
+    ranks_per_node: Annotated[int | None, option("ranks_per_node", minimum=1)] = None,
     mpi: Annotated[
         str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].", autocompletion=LIBRARY_NAMES)
     ] = "",
@@ -96,6 +100,7 @@ def reproduce(
     if published:
         check_taken("--published", Configured, chosen)
     counts, sample = parse_ranks(ranks), sample or SAMPLE
+    # Finds the site of a figure, or the reason why it has none; the two functions make a real and a simulated site.
     find_site = site_finder(
         simulate or bool(platform),
         not (everything or listed),
@@ -120,13 +125,14 @@ def reproduce(
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    # All directories are checked before the first launch, not minutes later.
-    sources = {own_data(figure).name: sites[figure.name] for figure in chosen}
-    left = {
-        name: estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
-        for name, its in sources.items()
-    }
-    where = site.place if len({its.place for its in sources.values()}) == 1 else site.verb
+    source_sites = {own_data(figure).name: sites[figure.name] for figure in chosen}
+    left = {}  # figure with data -> seconds of its measurement
+    for name, source_site in source_sites.items():
+        if again:
+            left[name] = estimated_seconds(FIGURES[name], source_site)
+        else:  # checks the directory, too, so that an error comes before the first launch
+            left[name] = seconds_left(FIGURES[name], source_site, output / name)
+    where = site.place if len({each.place for each in source_sites.values()}) == 1 else site.verb
     say(f"{counted(len(chosen), 'figure')} {where}, about {duration(sum(left.values()))}")
     if site.remark:
         say(site.remark)
@@ -146,7 +152,7 @@ def reproduce(
             failed |= bool(measured[source.name].lacking())
         except typer.Exit:  # interrupted
             raise
-        except Exception as error:  # whatever it is, it must not take the other figures with it
+        except Exception as error:  # no error of a figure may prevent the other figures
             views.append(failed_view(figure, site, error))
             failed = True
         for line in view_lines(views[-1], Depth.SUMMARY):

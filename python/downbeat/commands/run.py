@@ -1,4 +1,4 @@
-"""`downbeat run`: runs or continues an experiment; `downbeat tune`: measures to choose algorithms."""
+"""The commands `downbeat run`, which runs or continues an experiment, and `downbeat tune`, which chooses algorithms."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from downbeat.run.execute import Outcome
     from downbeat.run.plan import Plan
 
-EXIT_LACKING = 3
-FEW = 5  # launches; fewer give no verdict
+EXIT_LACKING = 3  # launches are missing, or intervals are too wide
 
 
 @with_settings
@@ -82,8 +81,8 @@ def run(
     if dry_run:
         print_launches(plan)
         return
-    words_given = (context.meta[WORDS], context.meta[PASSED])
-    run_plan(plan, output or Path(plan.name), request.seed is None, words_given)
+    command_line = (context.meta[WORDS], context.meta[PASSED])
+    run_plan(plan, output or Path(plan.name), request.seed is None, command_line)
 
 
 def print_launches(plan: Plan) -> None:
@@ -124,13 +123,13 @@ def run_plan(
     from downbeat.commands.options import resumable
     from downbeat.run.execute import execute
     from downbeat.run.progress import watcher
+    from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 
     for warning in crowding(plan.on_machine):
         print(f"warning: {warning}", file=sys.stderr)
-    if plan.launches < FEW:
-        print(
-            f"warning: {counted(plan.launches, 'launch')}; a verdict needs at least {FEW} (--launches)", file=sys.stderr
-        )
+    if plan.launches < FEWEST_LAUNCHES:
+        launches = counted(plan.launches, "launch")
+        print(f"warning: {launches}; a verdict needs at least {FEWEST_LAUNCHES} (--launches)", file=sys.stderr)
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
@@ -144,7 +143,7 @@ def run_plan(
 
 
 def crowding(plan: Plan) -> list[str]:
-    """A line if ranks share processors, as far as the launcher's processors are known."""
+    """One line if ranks share processors, as far as the launcher's processors are known; [] otherwise."""
     from downbeat.run.job import job_of, ranks_on_a_node
 
     ranks = max(plan.ranks)
@@ -152,12 +151,12 @@ def crowding(plan: Plan) -> list[str]:
         launchers = {variant.launcher or library.launcher for variant in plan.variants}
         for job in map(job_of, sorted(launchers)):
             if job.crowded(ranks, library.ranks_per_node):
-                share = ranks_on_a_node(ranks, library.ranks_per_node, job.nodes)
+                sharing = ranks_on_a_node(ranks, library.ranks_per_node, job.nodes)
                 per_node = f" on a node, of {ranks}," if job.nodes > 1 else ""
-                most = f"-n {job.cpus}" if job.nodes == 1 else f"{job.cpus} on each of {job.nodes} nodes"
+                limit = f"-n {job.cpus}" if job.nodes == 1 else f"{job.cpus} on each of {job.nodes} nodes"
                 return [
-                    f"{share} ranks{per_node} share {counted(job.cpus, 'processor')}: a rank that "
-                    f"waits for a processor starts late or looks slow; use at most {most}"
+                    f"{sharing} ranks{per_node} share {counted(job.cpus, 'processor')}: a rank that "
+                    f"waits for a processor starts late or looks slow; use at most {limit}"
                 ]
     return []
 
@@ -171,15 +170,16 @@ def report_outcome(plan: Plan, directory: Path, outcome: Outcome) -> None:
     for ended in outcome.failures:
         print(f"failed: {ended.key}: {ended.failure}; see {ended.directory}", file=sys.stderr)
     if outcome.too_wide:
-        resemblance = outcome.estimates.resemblance()
-        why = (
-            f"wider than --width {plan.width:g}; continue with a larger --max-launches"
-            if outcome.too_wide > plan.width
-            else f"but launches resemble the one before (correlation {resemblance:.1f}), and it may not hold; measure "
-            "over a longer time"
-        )
+        correlation = outcome.estimates.launch_correlation()
+        if outcome.too_wide > plan.width:
+            reason = f"wider than --width {plan.width:g}; continue with a larger --max-launches"
+        else:
+            reason = (
+                f"but launches resemble the one before (correlation {correlation:.1f}), and it may not hold; measure "
+                "over a longer time"
+            )
         widest = f"the widest interval is {outcome.too_wide:.3g} x estimate"
-        print(f"downbeat: after {plan.max_launches} launches {widest}, {why}", file=sys.stderr)
+        print(f"downbeat: after {plan.max_launches} launches {widest}, {reason}", file=sys.stderr)
     print(f"written: {directory}")
     if outcome.lacking:
         lacking = "; ".join(f"{name}: {count}" for name, count in outcome.lacking.items())
@@ -188,7 +188,8 @@ def report_outcome(plan: Plan, directory: Path, outcome: Outcome) -> None:
         raise typer.Exit(EXIT_LACKING)
 
 
-OBJECTIONS = 3  # exit status: a check of the rules failed
+EXIT_OBJECTIONS = 3  # a check of the rules failed
+CHOICES_FILE = "choices.json"  # in the directory of `downbeat tune --from`
 
 
 def tune(
@@ -209,7 +210,7 @@ def tune(
     ranks: Annotated[
         str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
     ] = "",
-    ranks_per_node: Annotated[int | None, option("ranks_per_node", least=1)] = None,
+    ranks_per_node: Annotated[int | None, option("ranks_per_node", minimum=1)] = None,
     launches: Annotated[int, typer.Option(min=1, help="Launches of each configuration.", metavar="N")] = 10,
     repetitions: Annotated[
         int, typer.Option("--repetitions", "-r", min=1, help="Valid samples per cell and launch.", metavar="N")
@@ -300,26 +301,27 @@ def tune(
     print(f"\nwritten: {', '.join(str(output / name) for name in files)}")
     print(f"next: downbeat report {shlex.quote(str(output))}")
     if tuning.objections():
-        raise typer.Exit(OBJECTIONS)
+        raise typer.Exit(EXIT_OBJECTIONS)
 
 
+# Options of `downbeat tune` that concern measurements, and that concern written rules.
 MEASURING = ("sizes", "ranks", "ranks_per_node", "launches", "repetitions", "pattern", "delay", "timeout", "seed")
 WRITING = ("mpi", "bench", "launcher")
 
 
 def refuse_measuring(context: typer.Context, output: Path | None) -> None:
-    """Refuses options that have no effect on choices from results.
+    """Refuses options that have no effect with --from; `output`: None if no rules are written.
 
     Raises:
-        UsageError: one of them is given.
+        UsageError: the command line has such an option.
     """
     if context.meta[PASSED]:
         raise UsageError("options after -- are of measurements, and --from measures nothing; leave them out")
     for name in (*MEASURING, *(WRITING if output is None else ())):
-        given_by = context.get_parameter_source(name)
-        if given_by and given_by.name == "COMMANDLINE":
-            why = "rules alone; give -o DIR, too" if name in WRITING else "measurements, and --from measures nothing"
-            raise UsageError(f"--{name.replace('_', '-')} is of {why}")
+        source = context.get_parameter_source(name)
+        if source and source.name == "COMMANDLINE":
+            reason = "rules alone; give -o DIR, too" if name in WRITING else "measurements, and --from measures nothing"
+            raise UsageError(f"--{name.replace('_', '-')} is of {reason}")
 
 
 def tune_from(
@@ -333,21 +335,21 @@ def tune_from(
     margin: float,
     confidence: float,
 ) -> None:
-    """Chooses from results of other tools; writes rules for the library `mpi` if there is a directory for them."""
+    """Chooses algorithms from results of other tools; writes rules for the library `mpi` if `output` is a directory."""
     from downbeat.data.readers import read_results
     from downbeat.output.records import view_record, write_record
     from downbeat.output.terminal import view_lines
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.planning import planned_library
-    from downbeat.run.tool_results import progress_of
+    from downbeat.run.tool_results import progress_for
     from downbeat.tune.from_results import choose_from, make_rules, origin_lines, with_origin
     from downbeat.tune.target import find_target, parse_share
     from downbeat.tune.tuning import ENVIRONMENT_FILE, PROBE, check_directory, switching, write_files
     from downbeat.views.choices import choices_view
 
-    made = choose_from(
-        read_results(paths, progress_of(paths)),
+    choices = choose_from(
+        read_results(paths, progress_for(paths)),
         collectives,
         metric,
         parse_share("margin", margin, 0.0),
@@ -357,21 +359,18 @@ def tune_from(
     files: list[str] = []
     if output is not None:
         check_directory(output)
-        if any(made.faster.values()):
+        if any(choices.faster.values()):
             tuned = planned_library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", 0)
             target = find_target(tuned, output / PROBE)
-            make_rules(made, target)
-            about = origin_lines(made, paths)
-            written = with_origin(target.form.write(made.rules), about)
-            variables = write_files(target, written, output, about)
+            make_rules(choices, target)
+            origin = origin_lines(choices, paths)
+            written = with_origin(target.form.write(choices.rules), origin)
+            variables = write_files(target, written, output, origin)
             switch_on = tuple(filter(None, switching(target, variables, output)))
             files += [*written.files, ENVIRONMENT_FILE]
-    view = choices_view(made, margin, switch_on)
+    view = choices_view(choices, margin, switch_on)
     print("\n".join(view_lines(view)))
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         write_record(view_record(view), output / CHOICES_FILE)
         print(f"\nwritten: {', '.join(str(output / name) for name in (*files, CHOICES_FILE))}")
-
-
-CHOICES_FILE = "choices.json"

@@ -1,4 +1,7 @@
-"""`downbeat trace`, an unmodified MPI program with its collectives recorded, and `downbeat arrivals`."""
+"""The commands `downbeat trace`, which records the collectives of an unmodified MPI program, and `downbeat arrivals`.
+
+`downbeat arrivals` reports late ranks in such a recording.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ import typer
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import write_text
 from downbeat.run.job import MARK, Guard, remove_all
-from downbeat.run.launch import INTERRUPTIONS, PR_SET_PDEATHSIG, heeded
+from downbeat.run.launch import INTERRUPTIONS, PR_SET_PDEATHSIG, not_ignored
 
-GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks
-STOPS = (*INTERRUPTIONS, signal.SIGALRM)  # the last: the grace is over
+GRACE_SECONDS = 10  # for an interrupted launcher to end its ranks; then it is killed
+STOPS = (*INTERRUPTIONS, signal.SIGALRM)  # SIGALRM: GRACE_SECONDS are over
 
 
 def trace(
@@ -98,12 +101,18 @@ def trace(
 
 
 def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str) -> int:
-    """Runs a launcher to its end, and to ours; returns the exit status. A Ctrl-C of the terminal reaches it, too.
+    """Runs a launcher until it ends; if this process ends earlier, the launcher and its ranks end too.
+
+    A first signal terminates the launcher, a second one kills it. Ctrl-C of the terminal also reaches the launcher
+    itself.
 
     Args:
-        command: the launcher, with its program.
-        environment: of both.
-        mark: names this launch among all others of this machine.
+        command: the launcher, its program and their arguments.
+        environment: of the launcher and the program.
+        mark: value of `MARK` in the environment, unique on this machine.
+
+    Returns:
+        The exit status; 130 after a signal to this process, 128 + N after signal N to the launcher.
     """
     launcher: subprocess.Popen[bytes] | None = None
     signals: list[int] = []
@@ -124,7 +133,7 @@ def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str
 
     libc = ctypes.CDLL(None)
     begin = time.time()
-    before = {number: signal.signal(number, stop) for number in heeded(STOPS)}
+    before = {number: signal.signal(number, stop) for number in not_ignored(STOPS)}
     guard = Guard(mark)
     try:
         launcher = subprocess.Popen(
@@ -141,9 +150,11 @@ def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str
             remove_all(mark, begin, launcher.pid)
     finally:
         guard.ended()
-        for number, handler in before.items():  # a second signal prints no traceback
-            signal.signal(number, signal.SIG_DFL if signals else handler)
-    return 130 if signals else status if status >= 0 else 128 - status
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if signals else handler)  # SIG_DFL: a further one prints no traceback
+    if signals:
+        return 130
+    return status if status >= 0 else 128 - status
 
 
 def arrivals(
@@ -205,7 +216,8 @@ def arrivals(
         write_record(view_record(view), json)
     if not (is_standard_output(output) or is_standard_output(json)):
         written = [Line(str(file), label="written") for file in (output, pictures, json, export) if file]
-        kept = {"--phase": phase, "--job": job, "--baseline": baseline}
-        options = [str(trace), *(word for name, value in kept.items() if value for word in (name, str(value)))]
-        blocks = [*written, *following(options, "" if baseline else baseline_command(recorded), output)]
+        # The words of this command line that the suggested commands repeat.
+        repeated = {"--phase": phase, "--job": job, "--baseline": baseline}
+        words = [str(trace), *(word for name, value in repeated.items() if value for word in (name, str(value)))]
+        blocks = [*written, *following(words, "" if baseline else baseline_command(recorded), output)]
         print("\n".join([*view_lines(view), "", *block_lines(blocks)]).rstrip())

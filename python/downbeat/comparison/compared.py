@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import SYNCHRONIZER
-from downbeat.data.cells import NO_PATTERN, PER_CALL, USUAL, Factors, start_names
+from downbeat.data.cells import DEFAULT_ALGORITHM, NO_PATTERN, PER_CALL, Factors, start_names
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.states import in_main_state
@@ -78,7 +78,9 @@ SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
 
 def start_of(where: Mapping[str, object]) -> str:
     """The name of the start that conditions select, as in `Factors.started_by`."""
-    values = [where.get(name, usual) for name, usual in zip(SYNCHRONIZATION, ("", USUAL, PER_CALL), strict=True)]
+    values = [
+        where.get(name, usual) for name, usual in zip(SYNCHRONIZATION, ("", DEFAULT_ALGORITHM, PER_CALL), strict=True)
+    ]
     return str(start_names(*([str(value)] for value in values))[0])
 
 

@@ -30,7 +30,7 @@ def attribute_of(name: str) -> Attribute:
     label = name.replace("_", " ")
     if name.startswith(LIBRARY_CHECK):
         return Attribute("", "", label, origin=Origin.MEASURED)
-    return Attribute("", "", label, among=f"settings '{label}'" if name.startswith(LIBRARY_SETTING) else "")
+    return Attribute("", "", label, plural=f"settings '{label}'" if name.startswith(LIBRARY_SETTING) else "")
 
 
 def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
@@ -38,7 +38,7 @@ def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
     present = {name for context in contexts for name in context}
     declared = [name for name in ATTRIBUTES if name in present]
     rows = [(name, attribute_of(name)) for name in (*declared, *sorted(present - set(declared)))]
-    rows.sort(key=lambda row: (row[0] not in ATTRIBUTES, row[1].origin is Origin.SETTING, bool(row[1].among)))
+    rows.sort(key=lambda row: (row[0] not in ATTRIBUTES, row[1].origin is Origin.SETTING, bool(row[1].plural)))
     return [name for name, row in rows if row.origin is not Origin.MEASURED and name != ENVIRONMENT]
 
 
@@ -71,7 +71,7 @@ def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str
     differing = {}
     for name in compared_attributes(contexts):
         values = list(dict.fromkeys(value_of(name, context) for context in contexts))
-        if len(values) > 1 and (among := attribute_of(name).among):
+        if len(values) > 1 and (among := attribute_of(name).plural):
             differing[among] = values
     return differing
 

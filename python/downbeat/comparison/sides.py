@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import select
-from downbeat.data.cells import HIGH, LOW, OK, STATE, Cells, Factors
+from downbeat.data.cells import CANARY_HIGH, CANARY_LOW, OK, STATE, Cells, Factors
 from downbeat.data.readers.kinds import is_rate
 from downbeat.data.states import with_states
 from downbeat.errors import UsageError
@@ -264,7 +264,7 @@ def side_cells(cells: Cells, metric: str, statistic: str = "median") -> SideCell
     """Converts cells to a side; the value is a statistic of a metric."""
     no_readings = np.full(len(cells), np.nan)
     value = cells.source[f"{metric}_{statistic}"].to_numpy(dtype=float)
-    low, high = (np.asarray(cells.source.get(name, no_readings), dtype=float) for name in (LOW, HIGH))
+    low, high = (np.asarray(cells.source.get(name, no_readings), dtype=float) for name in (CANARY_LOW, CANARY_HIGH))
     return SideCells(
         **{name: getattr(cells, name) for name in (*FACTORS, "launch", "status", "canary_path")},
         counts=cells.counts,

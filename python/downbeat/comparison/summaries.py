@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from downbeat.data.cells import OK, USUAL, Cells, Factors
+from downbeat.data.cells import DEFAULT_ALGORITHM, OK, Cells, Factors
 from downbeat.output.fields import synchronizer_name
 from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.statistics.distributions import t_quantile
@@ -72,8 +72,8 @@ def value_text(factor: str, value: object) -> str:
         return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
     if factor == "ranks":
         return f"{value} rank" if value == 1 else f"{value} ranks"
-    if factor in ("algorithm", "environment", "variant") and value == USUAL:
-        return f"{factor} {USUAL}"
+    if factor in ("algorithm", "environment", "variant") and value == DEFAULT_ALGORITHM:
+        return f"{factor} {DEFAULT_ALGORITHM}"
     if factor == "state":
         return f"state {value}" if value else "one state"
     if factor == "largest_delay":

@@ -15,7 +15,7 @@ class Origin(StrEnum):
 
     SETTING = "setting"  # an option or a variable
     PROPERTY = "property"  # a property of the machine or of a program
-    MEASURED = "measured"  # measured or drawn by the run: differs in each run, which is no difference between A and B
+    MEASURED = "measured"  # measured or drawn by the run: differs in each run, so comparisons of A and B ignore it
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,25 @@ class Attribute:
     """A global attribute of a file.
 
     Attributes:
-        unit: "" without a unit.
+        unit: SI unit; "" without a unit.
         meaning: one line.
         label: name of the attribute in a comparison of A and B: "stopping rule: fixed / budget".
-        among: name in the plural, for launches of an experiment that should have equal values; "": they may differ.
+        plural: plural of the label, for messages if launches of an experiment have different values; "": they may.
         factors: factors of a plan that change the value.
         origin: origin of the value.
-        absent: value that a file without the attribute has.
+        absent: text that stands for the value if a file lacks the attribute.
     """
 
     unit: str
     meaning: str
     label: str
-    among: str = ""
+    plural: str = ""
     factors: tuple[str, ...] = ()
     origin: Origin = Origin.SETTING
     absent: str = "not recorded"
 
 
-# Columns: name, unit, meaning, label, among, factors, origin, absent.
+# Columns: name and the fields of `Attribute`; tools/bench-lists copies the rows from downbeat-bench.
 # fmt: off
 ROWS = (
     # tools/bench-lists: attribute
@@ -107,6 +107,6 @@ ROWS = (
 )
 # fmt: on
 ATTRIBUTES = {
-    name: Attribute(unit, meaning, label, among, tuple(factors.split(",")), Origin(origin), absent)
-    for name, unit, meaning, label, among, factors, origin, absent in ROWS
+    name: Attribute(unit, meaning, label, plural, tuple(factors.split(",")), Origin(origin), absent)
+    for name, unit, meaning, label, plural, factors, origin, absent in ROWS
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cells import STATISTICS, STEP
-from downbeat.data.launch_file import metrics_of, open_samples, read_cells, resolution_of, steps_of
+from downbeat.data.launch_file import metrics_of, open_samples, read_cells, steps_of
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import Samples, read_samples
@@ -22,7 +22,7 @@ from downbeat.text import Units
 
 # Statistics over the valid samples of a cell; percentiles by linear interpolation, like downbeat-bench.
 PERCENTILES = {"min": 0, "p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
-# Column -> the verdict that it counts.
+# Column of the summary -> the verdict on samples that it counts.
 COUNTED = {
     "valid_count": "valid",
     "late_flag": "late_flag",
@@ -54,30 +54,33 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     samples = read_samples(path, metrics)
     with open_samples(path) as file:
         cells = read_cells(file)
-        resolution = resolution_of(file) or step_in_samples(file, samples)
+        # Step of the ranks' clocks, largest over ranks, s. Older files do not have it.
+        resolution = float(getattr(file, "clock_resolution", 0.0)) or step_in_samples(file, samples)
         steps = {name: steps_of(file, name, resolution) for name in metrics_of(file) if name in samples.source}
     index = samples.cell_index
     for column, name in COUNTED.items():
         cells[column] = np.bincount(index[samples.with_verdict(name)], minlength=len(cells))
     cells["rejected"] = cells["late_flag"] + cells["late_entry"] + cells["overrun"]
     valid = np.flatnonzero(samples.with_verdict("valid"))
+    # Sort the valid samples by cell; those of cell i are begins[i] : begins[i + 1].
     order = valid[np.argsort(index[valid], kind="stable")]
-    borders = np.searchsorted(index[order], np.arange(len(cells) + 1))
+    begins = np.searchsorted(index[order], np.arange(len(cells) + 1))
     units = dict(cells.attrs["units"])
     names = list(steps)
     values = np.array([samples.metric(name)[order] for name in names]).reshape(len(names), len(order))
     numbers = np.full((len(names), len(STATISTICS), len(cells)), np.nan)
-    counts = np.diff(borders)
-    # Cells with the same number of samples are summarized together; nearly all have the same.
+    counts = np.diff(begins)
+    # Cells with equal numbers of samples are summarized together, which is fast: most cells have equal numbers.
     for count in np.unique(counts[counts > 0]):
         group = np.flatnonzero(counts == count)
-        together = values[:, borders[group][:, np.newaxis] + np.arange(count)]  # (metrics, cells, samples)
-        numbers[:, 0, group] = together.mean(axis=2)
-        numbers[:, 1:, group] = np.percentile(together, list(PERCENTILES.values()), axis=2).swapaxes(0, 1)
-        for row, cell in itertools.product(range(len(names)), group):
-            if steps[names[row]][cell] > 0:
-                interpolated = grouped_median(values[row, borders[cell] : borders[cell + 1]], steps[names[row]][cell])
-                numbers[row, STATISTICS.index("median"), cell] = interpolated
+        in_group = values[:, begins[group][:, np.newaxis] + np.arange(count)]  # shape (metrics, cells, samples)
+        numbers[:, 0, group] = in_group.mean(axis=2)  # STATISTICS[0] is the mean, the others are PERCENTILES
+        numbers[:, 1:, group] = np.percentile(in_group, list(PERCENTILES.values()), axis=2).swapaxes(0, 1)
+        for metric, cell in itertools.product(range(len(names)), group):
+            step = steps[names[metric]][cell]
+            if step > 0:
+                median = grouped_median(values[metric, begins[cell] : begins[cell + 1]], step)
+                numbers[metric, STATISTICS.index("median"), cell] = median
     columns = {
         f"{name}_{statistic}": numbers[i, j] for i, name in enumerate(names) for j, statistic in enumerate(STATISTICS)
     }
@@ -93,7 +96,11 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
 
 
 def step_in_samples(file: NetcdfFile, samples: Samples) -> float:
-    """Returns the step of the clocks in s, estimated from samples, for files without that attribute; 0 if unknown."""
-    known = [samples.metric(name) for name in ("latency_min", "latency_max") if name in samples.source]
-    once = steps_of(file, "latency_min", 1.0)[samples.cell_index] == 1  # calls per sample
-    return step_in(np.concatenate([values[once] for values in known])) if known else 0.0
+    """Estimates the step of the clocks from samples, s, for files that do not have it; 0 if unknown."""
+    latencies = [samples.metric(name) for name in ("latency_min", "latency_max") if name in samples.source]
+    if not latencies:
+        return 0.0
+    # With several calls per sample, a latency is a mean, and its step is a fraction of the clock's. steps_of returns
+    # this fraction for a clock with step 1.
+    is_single_call = steps_of(file, "latency_min", 1.0)[samples.cell_index] == 1
+    return step_in(np.concatenate([values[is_single_call] for values in latencies]))

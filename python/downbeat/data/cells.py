@@ -16,16 +16,19 @@ from downbeat.data.metrics import METRICS
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, Wide, column
 
+# Values of the status of a cell; CUT_SHORT and others are in the files.
 OK = "ok"
 WRONG = "wrong"
 FAILED = "failed"
-CHANGED = "state changed"  # status of a cell that was measured in two states
+CHANGED = "state changed"  # the cell was measured in two states
 
-STATE = "state"  # name of the factor; its value is empty if there is one state, or none is known
-LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"  # columns with the round trips around a cell's blocks
+STATE = "state"  # name of a factor; its value is empty if there is only one state, or if states are unknown
+# Columns: the smallest and the largest round trip around the blocks of a cell (canary), and its path (states.py).
+CANARY_LOW, CANARY_HIGH, CANARY_PATH = "canary_low", "canary_high", "canary_path"
 
 STATISTICS = ("mean", "min", "p5", "p25", "median", "p75", "p95", "p99", "max")
-NO_PATTERN, USUAL, PER_CALL = "none", "default", "per_call"  # values that names of cells leave out
+# Default values of factors; names of cells leave them out.
+NO_PATTERN, DEFAULT_ALGORITHM, PER_CALL = "none", "default", "per_call"
 STEP = "step"  # `<metric>_step` is the step of the clock in samples of a metric
 
 
@@ -45,7 +48,7 @@ class Summaries(Table):
 
     @property
     def hidden_s(self) -> Floats:
-        """Largest change of each median by the step of the clock, s (`Cells.uncertainty`)."""
+        """Largest error of each median that the step of the clock can cause, s (see `Cells.uncertainty`)."""
         return self.step_s * LEFT_BY_INTERPOLATION
 
 
@@ -69,12 +72,14 @@ class Factors(Table):
     state: Texts = column("state of the machine; empty where there is one, or none is known", missing="")
 
     def values(self, *names: str) -> list[tuple[Any, ...]]:
-        """Returns, for each row, its values of some factors, as values of Python."""
-        return list(zip(*(getattr(self, name).tolist() for name in names), strict=True)) if names else [()] * len(self)
+        """Returns a tuple per row: its values of the factors `names`, as Python values; empty tuples without names."""
+        if not names:
+            return [()] * len(self)
+        return list(zip(*(getattr(self, name).tolist() for name in names), strict=True))
 
     @property
     def started_by(self) -> Texts:
-        """Name of the start, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+        """Names of the starts, as downbeat-bench writes them: `mpi_barrier[tree], window`."""
         return start_names(self.synchronizer, self.barrier_algorithm, self.timing)
 
 
@@ -98,7 +103,8 @@ class Cells(Factors, Wide):
         Raises:
             KeyError: no launch has the metric.
         """
-        zeros, unknown = (pd.Series(value, self.source.index) for value in (0.0, np.nan))
+        zeros = pd.Series(0.0, self.source.index)
+        unknown = pd.Series(np.nan, self.source.index)
         statistics = {"median": self.source[f"{name}_median"]}
         statistics |= {statistic: self.source.get(f"{name}_{statistic}", unknown) for statistic in STATISTICS}
         return Summaries(
@@ -134,7 +140,7 @@ class Cells(Factors, Wide):
 
     @property
     def alone(self) -> Flags:
-        """Flags of the cells without planned delays and computation."""
+        """Flags of the cells without planned delays of ranks and without computation beside the operation."""
         return np.asarray((self.pattern == NO_PATTERN) & (self.computation == 0))
 
     @property
@@ -150,29 +156,19 @@ class Cells(Factors, Wide):
 
 def start_names(synchronizers: Iterable[str], algorithms: Iterable[str], timings: Iterable[str]) -> Texts:
     """Returns the names of starts, `mpi_barrier[tree], window`."""
-    return np.array(
-        [
-            synchronizer
-            + (f"[{algorithm}]" if algorithm not in (USUAL, "") else "")
-            + (f", {timing}" if timing not in (PER_CALL, "") else "")
-            for synchronizer, algorithm, timing in zip(synchronizers, algorithms, timings, strict=True)
-        ],
-        dtype=object,
-    )
+    names = []
+    for name, algorithm, timing in zip(synchronizers, algorithms, timings, strict=True):
+        barrier = f"[{algorithm}]" if algorithm not in (DEFAULT_ALGORITHM, "") else ""
+        scheme = f", {timing}" if timing not in (PER_CALL, "") else ""
+        names.append(f"{name}{barrier}{scheme}")
+    return np.array(names, dtype=object)
 
 
 def countable(cells: pd.DataFrame) -> pd.Series[bool]:
-    """Returns a mask of the cells that count for verdicts: all their samples are valid, and their results are right.
-
-    An incomplete cell has fewer samples, taken only while common starts succeeded: pictures show it, verdicts leave
-    it out.
-
-    Args:
-        cells: with `status`, as `summarize_cells` has it.
-    """
+    """Returns flags of the cells that verdicts use, like `Cells.counts`, for a frame of `summarize_cells`."""
     return cells["status"] == OK
 
 
 def left_out(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Returns the cells that do not count, by status."""
+    """Groups the cells that verdicts do not use (`countable`) by status."""
     return {str(status): rows for status, rows in cells[~countable(cells)].groupby("status")}

@@ -13,26 +13,28 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-class OfDimension(Table):
-    """Base of tables of a file's variables. The first column names the dimension of the rows; others may follow it."""
+class DimensionTable(Table):
+    """Base of tables whose columns are variables of a file; a row is an index of the dimension of the first column.
+
+    The other variables have this dimension, too, and may have further ones.
+    """
 
     @classmethod
     def of(cls, data: xr.Dataset) -> Self:
-        """Returns the table of a file; NaN for variables that it lacks."""
-        data = data.transpose(cls.columns()[0].name, ...)
-        rows = data.sizes[cls.columns()[0].name]
-        values = {each.name: data.get(each.name) for each in cls.columns()}
-        return cls(
-            **{
-                name: np.full(rows, np.nan)
-                if variable is None
-                else variable.to_numpy().astype(object if variable.dtype.kind == "U" else variable.dtype)
-                for name, variable in values.items()
-            }
-        )
+        """Makes the table of a file; the values of a missing variable are NaN."""
+        dimension = cls.columns()[0].name
+        data = data.transpose(dimension, ...)
+        columns = {}
+        for name in (field.name for field in cls.columns()):
+            if name in data:
+                values = data[name].to_numpy()
+                columns[name] = values.astype(object) if values.dtype.kind == "U" else values  # texts are objects
+            else:
+                columns[name] = np.full(data.sizes[dimension], np.nan)
+        return cls(**columns)
 
 
-class Schemes(OfDimension):
+class Schemes(DimensionTable):
     """Schemes that synchronize clocks, from `downbeat-bench clock`."""
 
     scheme: Texts = column("scheme with its parameters")
@@ -43,13 +45,13 @@ class Schemes(OfDimension):
 
     @property
     def errors(self) -> tuple[str, Floats]:
-        """Name and values of the errors that decide: true errors if known, else measured offsets."""
+        """Name and values of the errors to judge schemes by: true errors if known, else measured offsets."""
         if self.true_max.ndim > 1:
             return "true error", self.true_max
         return "measured offset", self.offset_max
 
 
-class DriftingPairs(OfDimension):
+class DriftingPairs(DimensionTable):
     """Pairs of local clocks without correction, from `downbeat-bench drift`."""
 
     pair: Texts = column("ranks of the pair")
@@ -67,7 +69,7 @@ class DriftingPairs(OfDimension):
         return list(map(bool, np.any(np.abs(self.drift) > allowed, axis=1)))
 
 
-class TripPairs(OfDimension):
+class TripPairs(DimensionTable):
     """Round trips of pairs of ranks, from `downbeat-bench rtt`."""
 
     pair: Texts = column("ranks of the pair")
@@ -79,7 +81,7 @@ class TripPairs(OfDimension):
     histogram_count: Ints = column("round trips in each bin, shape (pairs, bins)", "1")
 
 
-class SynchronizerSkews(OfDimension):
+class SynchronizerSkews(DimensionTable):
     """Exits of ranks from synchronizers, from `downbeat-bench skew`."""
 
     synchronizer: Texts = column("synchronizer")
@@ -94,8 +96,8 @@ class SynchronizerSkews(OfDimension):
     exit_half: Floats = column("half of the 95 % interval of exit_mean, shape (synchronizers, ranks)", "s")
 
 
-class Edges(OfDimension):
-    """Comparisons of ranks with partners, by schemes that make them, from `downbeat-bench clock`."""
+class Edges(DimensionTable):
+    """Edges: comparisons of the clocks of two ranks, by schemes that make them, from `downbeat-bench clock`."""
 
     edge: Ints = column("number of the comparison")
     edge_scheme: Texts = column("scheme")
@@ -105,13 +107,14 @@ class Edges(OfDimension):
 
 
 def exit_skews(ranges: dict[str, tuple[float, float]], error_bound: float, ranks: int = 0) -> ExitSkews:
-    """Returns the exit skews of synchronizers.
+    """Makes the fact on exit skews: synchronizers with skews below the error of the clocks, and the skews of others.
 
     Args:
-        ranges: smallest and largest median exit skew, s, by synchronizer.
-        error_bound: error bound of the clock, s, of either end of a skew.
+        ranges: synchronizer -> smallest and largest median exit skew, s.
+        error_bound: error bound of the clock, s. A skew is a difference of two times, so its error bound is twice this.
         ranks: number of ranks to report; 0: it is not reported.
     """
     limit = 2 * error_bound
-    above = sorted((ExitSkew(name, *ends) for name, ends in ranges.items() if ends[1] >= limit), key=lambda s: s.high)
-    return ExitSkews(limit, ranks, tuple(name for name, ends in ranges.items() if ends[1] < limit), tuple(above))
+    below = tuple(name for name, (_, high) in ranges.items() if high < limit)
+    above = [ExitSkew(name, low, high) for name, (low, high) in ranges.items() if high >= limit]
+    return ExitSkews(limit, ranks, below, tuple(sorted(above, key=lambda skew: skew.high)))

@@ -15,9 +15,9 @@ class Collective(NamedTuple):
 
     Attributes:
         name: without MPI_, lower case.
-        needs: ranks that must have entered before a rank can leave: "all"; "from root": the root; "to root": the root
-            needs all; "lower": ranks below; "neighbors".
-        uneven: each rank has its own size. A rank with size 0 need not wait, so calls do not limit clocks.
+        needs: ranks that must have entered before a rank can leave. "all": all ranks; "from root": the root; "to root":
+            the root waits for all ranks, other ranks for none; "lower": ranks with lower numbers; "neighbors".
+        uneven: each rank has its own size. A rank with size 0 does not have to wait, so calls do not limit clocks.
         reduces: the operation combines elements.
     """
 
@@ -71,5 +71,6 @@ REDUCTIONS = tuple(each.name for each in COLLECTIVES if each.reduces)
 
 
 def collectives(needs: Needs, limits_clocks: bool = False) -> tuple[str, ...]:
-    """Returns the names of collectives; with `limits_clocks`, only of those that limit clocks."""
-    return tuple(each.name for each in COLLECTIVES if each.needs == needs and (each.limits_clocks or not limits_clocks))
+    """Returns the names of collectives with a value of `needs`; with `limits_clocks`, only if they limit clocks."""
+    fitting = [each for each in COLLECTIVES if each.needs == needs]
+    return tuple(each.name for each in fitting if each.limits_clocks or not limits_clocks)

@@ -41,17 +41,16 @@ def exit_pattern(path: str | Path) -> Exits:
         index = native(file.variables["cell_index"][:])
         valid = native(file.variables["verdict"][:]) == 0  # 0: valid (docs/data.md)
         samples, ranks = file.variables["entry"].shape
-        sums = np.zeros((len(cells), ranks))
-        chunk = max(1, CHUNK_BYTES // (8 * ranks))
+        sums = np.zeros((len(cells), ranks))  # of the exits in valid samples, s
+        chunk = max(1, CHUNK_BYTES // (8 * ranks))  # samples
         for start in range(0, samples, chunk):
             rows = slice(start, start + chunk)
-            entry, delay = (native(file.variables[name][rows]) for name in ("entry", "delay"))
-            left = entry - delay
-            after_first = left - left.min(axis=1, keepdims=True)
+            exits = native(file.variables["entry"][rows]) - native(file.variables["delay"][rows])
+            after_first = exits - exits.min(axis=1, keepdims=True)
             for cell in np.unique(index[rows]):
                 sums[cell] += after_first[valid[rows] & (index[rows] == cell)].sum(axis=0)
     counts = np.bincount(index[valid], minlength=len(cells))
-    measured = np.flatnonzero(counts)
+    measured = np.flatnonzero(counts)  # cells with valid samples
     measured_cells = cells[np.repeat(measured, ranks)]
     return Exits(
         started_by=measured_cells.started_by,

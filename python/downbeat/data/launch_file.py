@@ -1,4 +1,4 @@
-"""Opens the file of a launch of downbeat-bench; an error says in one line why a file cannot be used.
+"""Opens the file of a launch of downbeat-bench; if a file cannot be used, the error gives the reason in one line.
 
 A launch measures cells: combinations of operation, size, synchronizer and other factors.
 """
@@ -42,7 +42,7 @@ CELL_FACTORS = (
     "largest_delay",
     "computation",
 )
-# Factors that follow from the operation, and would only widen a table.
+# Factors that follow from the operation, so that tables leave them out.
 IMPLIED = {"datatype", "computation"}
 NEEDED_VARIABLES = ("status",)  # variables that every version of downbeat-bench writes
 CUT_SHORT = "cut short"  # status of a cell that was not complete when the run ended
@@ -86,8 +86,8 @@ def open_netcdf(path: str | Path) -> Iterator[NetcdfFile]:
                 f"'{path}' has schema version {version}, and this downbeat reads {SCHEMA_VERSION}; "
                 f"read it with the downbeat that wrote it, {release} ({revision})"
             )
-        if size < file.whole:
-            raise UsageError(f"'{path}' is cut off: it has {size} of {file.whole} bytes")
+        if size < file.complete_size:
+            raise UsageError(f"'{path}' is cut off: it has {size} of {file.complete_size} bytes")
         yield file
 
 
@@ -104,8 +104,8 @@ def open_samples(path: str | Path) -> Iterator[NetcdfFile]:
         yield file
 
 
-def names(variable: Variable) -> list[str]:
-    """Returns the rows of a variable of characters, as texts."""
+def texts_in(variable: Variable) -> list[str]:
+    """Returns the rows of a variable of characters as texts."""
     rows = np.asarray(variable[:]).astype("S1")
     return [row.tobytes().rstrip(b"\0").decode() for row in rows]
 
@@ -124,7 +124,7 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
     for name in [*CELL_FACTORS, *(name for name in cell_fields(file) if name not in CELL_FACTORS)]:
         variable = file.variables[name]
         if variable.dtype.kind == "S":
-            columns[name] = names(variable)
+            columns[name] = texts_in(variable)
         elif name == "status" or hasattr(variable, "flag_values"):
             meanings = flags(variable)
             columns[name] = [meanings.get(int(value), CUT_SHORT) for value in variable[:]]
@@ -133,7 +133,8 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
     if missing := [name for name in NEEDED_VARIABLES if name not in columns]:
         raise KeyError(missing[0])
     cells = pd.DataFrame(columns)
-    cells.attrs["units"] = Units({name: file.variables[name].units for name in columns if has_unit(file, name)})
+    with_units = [name for name in columns if name in file.variables and hasattr(file.variables[name], "units")]
+    cells.attrs["units"] = Units({name: file.variables[name].units for name in with_units})
     return cells
 
 
@@ -149,20 +150,15 @@ def cell_fields(file: NetcdfFile) -> list[str]:
 
 
 def metrics_of(file: NetcdfFile) -> list[str]:
-    """Returns names of the metrics of samples that a file has; a newer one may have others than `METRICS`.
+    """Returns the names of the metrics in a file; a file of a newer version may have metrics that `METRICS` lacks.
 
     Raises:
-        KeyError: it lacks one of `FIRST_METRICS`.
+        KeyError: the file lacks one of `FIRST_METRICS`.
     """
     names = [name for name, variable in file.variables.items() if {"clock_bounds", "units"} <= set(variable.attributes)]
     if missing := [name for name in FIRST_METRICS if name not in names]:
         raise KeyError(missing[0])
     return names
-
-
-def has_unit(file: NetcdfFile, name: str) -> bool:
-    """Returns true if a file has a variable with this name and its unit."""
-    return name in file.variables and hasattr(file.variables[name], "units")
 
 
 def numbers_in(variable: Variable) -> np.ndarray:
@@ -173,41 +169,40 @@ def numbers_in(variable: Variable) -> np.ndarray:
 
 
 def steps_of(file: NetcdfFile, metric: str, resolution: float) -> np.ndarray:
-    """Returns the step in which samples of a metric are read, s, shape (cells,); 0: none, or not known.
+    """Returns the smallest difference of two samples of a metric, for each cell, s; 0: none, or unknown.
+
+    It is the step of the clocks, divided by the number of calls and ranks that a sample is the mean of.
 
     Args:
-        file: of samples.
-        metric: one of `metrics_of`; those that need a common clock have no step.
-        resolution: of the ranks' clocks, s.
+        file: with samples.
+        metric: one of `metrics_of`; metrics that need a common clock have no step.
+        resolution: step of the ranks' clocks, s.
     """
-    calls = np.maximum(np.nan_to_num(numbers_in(file.variables["calls"]), nan=1), 1)
-    of_resolution = file.variables[metric].step
-    if of_resolution == "none":
+    calls = np.maximum(np.nan_to_num(numbers_in(file.variables["calls"]), nan=1), 1)  # per sample
+    kind = file.variables[metric].step
+    if kind == "none":
         return np.zeros(len(calls))
-    ranks = file.dimensions["rank"]
-    timed = (
-        file.variables["timed"][:].astype(bool).sum(axis=1) if "timed" in file.variables else np.full(len(calls), ranks)
-    )
-    averaged = np.where(timed > 0, timed, ranks) if of_resolution == "per call and timed rank" else 1
-    return np.asarray(resolution / calls / averaged)
-
-
-def resolution_of(file: NetcdfFile) -> float:
-    """Returns the step of the ranks' clocks, largest over ranks, s; 0: not recorded."""
-    return float(getattr(file, "clock_resolution", 0.0))
+    steps = resolution / calls
+    if kind == "per call and timed rank":
+        ranks = np.full(len(calls), file.dimensions["rank"])
+        if "timed" in file.variables:  # flags of the ranks whose times enter the mean
+            timed = file.variables["timed"][:].astype(bool).sum(axis=1)
+            ranks = np.where(timed > 0, timed, ranks)
+        steps = steps / ranks
+    return np.asarray(steps)
 
 
 class Context(dict[str, object]):
-    """The context of a launch: the global attributes, numbers as numbers of Python. A missing name is an error."""
+    """The context of a launch: its global attributes, numbers as Python numbers. A missing attribute is an error."""
 
-    path = ""
+    path = ""  # of the file, for errors
 
     def __missing__(self, name: str) -> object:
         raise UsageError(f"'{self.path}' is damaged: it has no attribute '{name}'")
 
 
 def context_of(file: NetcdfFile) -> dict[str, object]:
-    """Returns the context of a launch."""
+    """Returns the context of a launch: the global attributes of its file."""
     context = Context(
         {name: value.item() if isinstance(value, np.generic) else value for name, value in file.attributes.items()}
     )
@@ -245,8 +240,8 @@ def open_launch(path: str | Path) -> xr.Dataset:
 
     def content(variable: Variable) -> tuple[tuple[str, ...], object]:
         if variable.dtype.kind == "S":
-            return variable.dimensions[:1], names(variable)
-        # Samples are written as a whole, so that nothing is missing; they stay where they are until they are read.
+            return variable.dimensions[:1], texts_in(variable)
+        # Variables of samples have no missing values; they are read from the file when they are used.
         if "sample" in variable.dimensions:
             return variable.dimensions, indexing.LazilyIndexedArray(Lazy(variable))
         return variable.dimensions, numbers_in(variable)

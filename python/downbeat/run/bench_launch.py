@@ -1,4 +1,8 @@
-"""Runs one launch of an experiment in its directory, checks and files it; also runs downbeat-bench alone."""
+"""Runs one launch of an experiment, and single runs of downbeat-bench outside experiments.
+
+A launch runs in a directory of its own below `partial`. Its result is checked, its record launch.json is written, and
+the directory moves to the complete or to the failed launches (downbeat/run/directory.py).
+"""
 
 from __future__ import annotations
 
@@ -30,20 +34,23 @@ from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait_for_launcher
 from downbeat.run.libraries import last_line, packaged_bench
 from downbeat.run.machine import Machine
 from downbeat.run.plan import LaunchKey, Library, Plan
+from downbeat.run.simulation import platform_of_launch
 from downbeat.text import counted
 
-# Variables that MPI libraries, their launchers, batch systems and libdownbeat read.
-HEEDED = re.compile(
+# Names of variables that MPI libraries, their launchers, batch systems and libdownbeat read.
+MPI_VARIABLES = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|PMI|MPIR|MPICH|HYDRA|I_MPI|FI|UCX|UCC|HCOLL|MV2|SLURM|PBS|LSB|DOWNBEAT|OMP)_|LD_LIBRARY_PATH$|LD_PRELOAD$"
 )
-# Variables that may hold secrets.
-SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY$|CREDENTIAL|COOKIE|JWT", re.IGNORECASE)
+# Names of variables that may hold secrets; these are not recorded.
+SECRETS = re.compile(r"TOKEN|SECRETS|PASSWORD|_KEY$|CREDENTIAL|COOKIE|JWT", re.IGNORECASE)
 
 
 def mpi_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that can change the behavior of an MPI program, sorted by name."""
     return {
-        name: value for name, value in sorted(environment.items()) if HEEDED.match(name) and not SECRET.search(name)
+        name: value
+        for name, value in sorted(environment.items())
+        if MPI_VARIABLES.match(name) and not SECRETS.search(name)
     }
 
 
@@ -53,8 +60,8 @@ def cpu_model(machine: Machine) -> str:
     return line[1].strip() if line else "unknown"
 
 
-def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
-    """Returns the conditions of a launch, for its record.
+def launch_conditions(variables: Mapping[str, str]) -> dict[str, object]:
+    """The conditions of a launch, for its record: host, kernel, processors, load and variables.
 
     Args:
         variables: set for the launch in addition to those of this process.
@@ -71,23 +78,25 @@ def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-# Shows the progress of a launch; returns the seconds until the next call, None for no more calls.
+# Called while a launch runs, to show progress; returns the seconds until the next call, None for no more calls.
 Tick = Callable[[], float | None]
+# Files in the directory of a launch.
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
-# 0: complete; 3: a cell lacks valid samples; 4: a cell has wrong results. The other cells were measured.
+# Exit statuses of downbeat-bench with an output file. 0: complete; 3: a cell lacks valid samples; 4: a cell has wrong
+# results. The other cells were measured.
 MEASURED_STATUS = (0, 3, 4)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a launch ended."""
+    """A launch that has ended, complete or failed."""
 
     key: LaunchKey
     failure: str  # reason in one line; "" if the launch is complete
     exit_status: int
-    seconds: float
-    directory: Path
+    seconds: float  # duration
+    directory: Path  # among the complete or the failed launches
 
     @property
     def refused(self) -> bool:
@@ -109,7 +118,8 @@ def start_ranks(library: Library, ranks: int, timeout: float, launcher: str = ""
 
 def launch_command(plan: Plan, key: LaunchKey) -> list[str]:
     """The command that starts a launch in its directory."""
-    library = plan.library(key.library).of_launch(key.number)
+    library = plan.library(key.library)
+    library = dataclasses.replace(library, simulate=platform_of_launch(library.simulate, key.number))
     start = start_ranks(library, key.ranks, plan.time_limit(key), plan.variant(key.variant).launcher)
     return [*start, *plan.program_of(key), "-o", layout.SAMPLES]
 
@@ -135,7 +145,7 @@ def launch(
     partial.mkdir(parents=True)
     command = launch_command(plan, key)
     variables = plan.variables_of(key)
-    around = surroundings(variables)
+    conditions = launch_conditions(variables)
     started = datetime.datetime.now(datetime.UTC)
     status = run_in_directory(command, partial, variables, lock, tick)
     ended = datetime.datetime.now(datetime.UTC)
@@ -150,7 +160,7 @@ def launch(
             "ended": ended.isoformat(),
             "exit_status": status,
             "failure": failure,
-            **around,
+            **conditions,
         },
     )
     if failure:
@@ -163,9 +173,10 @@ def launch(
 
 
 def next_failure(failed: Path, key: LaunchKey) -> Path:
-    """The directory for the next failed attempt: the last number plus one."""
-    attempts = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
-    return failed / f"{key}-{max((int(attempt) for attempt in attempts if attempt.isdecimal()), default=0) + 1}"
+    """The directory for a failed launch, `failed/<key>-<attempt>`: the highest attempt there plus one."""
+    suffixes = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
+    attempts = [int(suffix) for suffix in suffixes if suffix.isdecimal()]
+    return failed / f"{key}-{max(attempts, default=0) + 1}"
 
 
 def run_in_directory(
@@ -193,7 +204,7 @@ def run_watched(
     """Runs a command to its end. If this process ends, the command, its launcher and its ranks end too.
 
     Args:
-        command: contains `-m downbeat.run.launch`.
+        command: contains `-m downbeat.run.launch`; gets the option --parent, so that it ends with this process.
         where: working directory.
         variables: set in the command's environment.
         streams: standard output and standard error.
@@ -204,8 +215,8 @@ def run_watched(
     Returns:
         The exit status, 128 + N after signal N.
     """
-    at = command.index("downbeat.run.launch") + 1
-    watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
+    first_option = command.index("downbeat.run.launch") + 1
+    watched = [*command[:first_option], "--parent", str(os.getpid()), *command[first_option:]]
     begin = time.time()
     # Block signals until the command has started; the command unblocks them once it can end its ranks.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
@@ -222,7 +233,7 @@ def run_watched(
         )
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            status = attend(process, tick)
+            status = wait_with_ticks(process, tick)
             if status < 0:  # killed: its ranks may still run and would disturb the next launch
                 end_marked(mark)
                 remove_segments(begin)
@@ -235,8 +246,8 @@ def run_watched(
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def attend(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
-    """Waits until a process ends; returns its exit status."""
+def wait_with_ticks(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
+    """Waits until a process ends and calls `tick` meanwhile; returns the exit status."""
     while True:
         try:
             return wait_for_launcher(process, tick() if tick else None)
@@ -274,20 +285,22 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
 
 @dataclass(frozen=True)
 class BenchRun:
-    """A run that has ended."""
+    """A run of downbeat-bench that has ended."""
 
-    status: int
-    output: str
-    errors: str
+    status: int  # exit status
+    output: str  # text on standard output
+    errors: str  # text on standard error
 
     @property
     def reason(self) -> str:
-        """The reason of the failure, in one line."""
+        """The reason of the failure, in one line: the last line of downbeat-bench, else the last line of errors."""
         if self.status == EXIT_TIMEOUT:
             return "did not end in time"
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
-        described = [line for line in lines if line.startswith("downbeat-bench:")]
-        return (described or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
+        if not lines:
+            return f"exit status {self.status}"
+        of_bench = [line for line in lines if line.startswith("downbeat-bench:")]
+        return (of_bench or lines)[-1].removeprefix("downbeat-bench:").strip()
 
 
 def run_bench(

@@ -1,4 +1,8 @@
-"""Checks of the machine before a measurement, listed in display order."""
+"""Checks of `downbeat doctor`: reads the state of the machine before a measurement, and judges it.
+
+Each check returns findings (downbeat/run/machine.py): an observation, its severity and advice. The checks stand in
+display order; all of them have the parameters of `Check`, and some do not use `ranks`.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,11 @@ from downbeat.text import counted, listed
 def check_cores(machine: Machine, ranks: int) -> list[Finding]:
     """Compares cores and hardware threads with the number of ranks."""
     cores, threads = len(machine.cores), len(machine.allowed)
-    has = counted(cores, "core") + (f" with {counted(threads, 'hardware thread')}" if threads > cores else "")
-    seen = f"{has} for {counted(ranks, 'rank')}"
+    with_threads = f" with {counted(threads, 'hardware thread')}" if threads > cores else ""
+    seen = f"{counted(cores, 'core')}{with_threads} for {counted(ranks, 'rank')}"
     if ranks > threads:
-        return [
-            Finding(
-                "cores",
-                seen,
-                "problem",
-                f"ranks wait for the scheduler, milliseconds at a time; use at most {counted(cores, 'rank')}",
-            )
-        ]
+        advice = f"ranks wait for the scheduler, milliseconds at a time; use at most {counted(cores, 'rank')}"
+        return [Finding("cores", seen, "problem", advice)]
     if ranks > cores:
         advice = f"ranks share cores and slow each other down; use at most {counted(cores, 'rank')}, or report it"
         return [Finding("cores", seen, "problem", advice)]
@@ -32,8 +30,7 @@ def check_cores(machine: Machine, ranks: int) -> list[Finding]:
 def check_limits(machine: Machine, ranks: int) -> list[Finding]:
     """Checks CPU affinity and the CPU quotas of control groups, which stop processes for milliseconds."""
     findings = []
-    left_out = len(machine.online - machine.allowed)
-    if left_out:
+    if machine.online - machine.allowed:
         seen = f"{len(machine.allowed)} of {counted(len(machine.online), 'processor')} may be used here"
         advice = "fine if a batch system reserves them; else programs on the others disturb"
         findings.append(Finding("limits", seen, "notice", advice))
@@ -58,16 +55,18 @@ def smallest_quota(machine: Machine) -> float | None:
     """The smallest CPU quota of this process's control groups, in processors; None without a quota."""
     quotas = []
     for line in (machine.process("self/cgroup") or "").splitlines():
-        number, controllers, path = [*line.split(":", 2), "", ""][:3]
-        version_2 = number == "0" and not controllers
+        # hierarchy:controllers:path (cgroups(7)); missing fields become "".
+        hierarchy, controllers, path = [*line.split(":", 2), "", ""][:3]
+        version_2 = hierarchy == "0" and not controllers
         if not version_2 and "cpu" not in controllers.split(","):
             continue
         # The group and its ancestors. In a container the path may be the host's, and only the root exists.
         names = [name for name in path.split("/") if name]
         for depth in range(len(names), -1, -1):
-            below = "/".join(names[:depth])
-            quota = unified_quota(machine, below) if version_2 else legacy_quota(machine, below)
-            quotas += [quota] if quota is not None else []
+            group = "/".join(names[:depth])
+            quota = unified_quota(machine, group) if version_2 else legacy_quota(machine, group)
+            if quota is not None:
+                quotas.append(quota)
     return min(quotas, default=None)
 
 
@@ -84,8 +83,7 @@ def legacy_quota(machine: Machine, group: str) -> float | None:
     return float(quota) / float(period) if quota and period and float(quota) > 0 else None
 
 
-# Load per processor that the system causes by itself.
-QUIET = 0.1
+QUIET = 0.1  # load per processor that the system causes by itself
 
 
 def check_load(machine: Machine, ranks: int) -> list[Finding]:
@@ -104,15 +102,16 @@ def check_load(machine: Machine, ranks: int) -> list[Finding]:
     return [Finding("load", seen, "notice", advice)]
 
 
-INVARIANT = ("constant_tsc", "nonstop_tsc")  # counts at a constant rate, and continues in idle states
-SOURCES = "devices/system/clocksource/clocksource0"
+# Flags of an invariant time stamp counter: it counts at a constant rate, and continues in idle states.
+INVARIANT = ("constant_tsc", "nonstop_tsc")
+CLOCK_SOURCES = "devices/system/clocksource/clocksource0"  # below /sys
 CLOCK_ADVICE = "let Downbeat read the kernel's clock instead: DOWNBEAT_CLOCK=monotonic_raw"
 
 
 def check_clock(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     """Checks the flags of the time stamp counter and the clock source of the kernel."""
-    source = machine.system(f"{SOURCES}/current_clocksource") or "unknown"
-    available = (machine.system(f"{SOURCES}/available_clocksource") or "").split()
+    source = machine.system(f"{CLOCK_SOURCES}/current_clocksource") or "unknown"
+    available = (machine.system(f"{CLOCK_SOURCES}/available_clocksource") or "").split()
     findings = []
     if machine.flags:  # x86
         lacking = [flag for flag in INVARIANT if flag not in machine.flags]
@@ -125,11 +124,8 @@ def check_clock(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
         else:
             findings.append(Finding("clock", "the time stamp counter is invariant", "good"))
     if source == "unknown":
-        findings.append(
-            Finding(
-                "clock", "the clock source of the kernel is unknown", "notice", "look for it in dmesg | grep -i clock"
-            )
-        )
+        seen = "the clock source of the kernel is unknown"
+        findings.append(Finding("clock", seen, "notice", "look for it in dmesg | grep -i clock"))
     elif source in ("hpet", "acpi_pm", "jiffies", "refined-jiffies"):
         seen = f"the kernel's clock source is {source}"
         advice = "reading it takes a microsecond; if the counter is invariant, boot with clocksource=tsc"
@@ -139,8 +135,8 @@ def check_clock(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     return findings
 
 
-CPUS = "devices/system/cpu"
-SLOW_WAKE_US = 10
+CPUS = "devices/system/cpu"  # below /sys
+MAX_WAKE_US = 10  # exit latency of an idle state; a longer one delays a rank that slept by more than a small collective
 
 
 def check_frequency(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
@@ -163,7 +159,8 @@ def check_governor(machine: Machine) -> Finding:
 
 def check_boost(machine: Machine) -> list[Finding]:
     """Checks whether cores may run above their nominal frequency."""
-    no_turbo, boosted = machine.system(f"{CPUS}/intel_pstate/no_turbo"), machine.system(f"{CPUS}/cpufreq/boost")
+    no_turbo = machine.system(f"{CPUS}/intel_pstate/no_turbo")  # Intel: 0 means that boost is on
+    boosted = machine.system(f"{CPUS}/cpufreq/boost")  # other drivers: 1 means that boost is on
     if no_turbo == "1" or boosted == "0":
         return [Finding("frequency", "boost is off", "good")]
     if no_turbo == "0" or boosted == "1":
@@ -187,7 +184,7 @@ def check_idle(machine: Machine) -> list[Finding]:
                 slowest = int(latency)
                 name = machine.system(f"{CPUS}/cpu{cpu}/cpuidle/state{state}/name") or f"state{state}"
             state += 1
-    if slowest <= SLOW_WAKE_US:
+    if slowest <= MAX_WAKE_US:
         return []
     advice = (
         "matters where ranks sleep while they wait (more ranks than cores, wait modes, networks with interrupts): "
@@ -198,14 +195,14 @@ def check_idle(machine: Machine) -> list[Finding]:
 
 STEAL_COLUMN = 7  # of the line "cpu" in /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice
 TIME_COLUMNS = 8  # guest time is part of user time
-MUCH_STEAL = 0.001  # of all processor time since start
+MAX_STEAL = 0.001  # of all processor time since start; with more, the host has fewer processors than its guests use
 
 
 def check_virtualization(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     """Checks for a hypervisor and for steal time since boot."""
     steal = stolen(machine)
     share = f"; {steal:.2%} of the processors' time since start went to others" if steal else ""
-    if steal and steal > MUCH_STEAL:
+    if steal and steal > MAX_STEAL:
         advice = "the host is overcommitted; use a machine of your own, or one that is not shared"
         return [Finding("virtualization", f"virtual machine{hypervisor(machine)}{share}", "problem", advice)]
     if "hypervisor" in machine.flags or machine.system("hypervisor/type"):
@@ -217,8 +214,8 @@ def check_virtualization(machine: Machine, ranks: int) -> list[Finding]:  # noqa
 def hypervisor(machine: Machine) -> str:
     """Vendor and product of the virtual machine, in parentheses; "" if unknown."""
     words = [machine.system(f"class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
-    named = " ".join(word for word in words if word) or machine.system("hypervisor/type")
-    return f" ({named})" if named else ""
+    name = " ".join(word for word in words if word) or machine.system("hypervisor/type")
+    return f" ({name})" if name else ""
 
 
 def stolen(machine: Machine) -> float | None:
@@ -231,11 +228,11 @@ def stolen(machine: Machine) -> float | None:
     return None
 
 
-LITTLE = 0.1  # of all memory
+MIN_AVAILABLE = 0.1  # of all memory; with less, the kernel swaps pages out
 
 
 def check_memory(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Checks free memory, swap, and whether the kernel moves pages between nodes."""
+    """Checks free memory, swap, and whether the kernel moves pages between NUMA nodes."""
     sizes = {
         name: int(kilobytes) * 1024
         for name, kilobytes in re.findall(r"^(\w+):\s+(\d+) kB$", machine.process("meminfo") or "", re.MULTILINE)
@@ -245,11 +242,10 @@ def check_memory(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     if total and available is not None:
         seen = f"{available / 2**30:.1f} of {total / 2**30:.1f} GiB of memory are available"
         swapped = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
-        if available < LITTLE * total:
+        if available < MIN_AVAILABLE * total:
             seen += f", {swapped / 2**30:.1f} GiB are swapped out" if swapped else ""
-            findings.append(
-                Finding("memory", seen, "problem", "pages go to disk and come back while ranks wait; free some")
-            )
+            advice = "pages go to disk and come back while ranks wait; free some"
+            findings.append(Finding("memory", seen, "problem", advice))
         else:
             findings.append(Finding("memory", seen, "good"))
     nodes = parse_cpus(machine.system("devices/system/node/online") or "0")
@@ -269,33 +265,33 @@ SPOILED = {
 
 
 def fitness(findings: Sequence[Finding]) -> str:
-    """One line: the measurements that the machine is fit for, and the checks whose problems spoil others."""
+    """One line: the measurements that the machine is fit for, and the checks whose problems spoil others of them."""
     verdicts = {
         check: [finding.verdict for finding in findings if finding.check == check]
         for check in (finding.check for finding in findings)
     }
-    spoiled: dict[str, list[str]] = {}
+    spoiled: dict[str, list[str]] = {}  # measurement, "" for all -> checks whose problems spoil it
     for check, severities in verdicts.items():
         # Noise spoils percentiles above the median even if it is only a notice.
         if "problem" in severities or (check == "noise" and "notice" in severities):
             spoiled.setdefault(SPOILED.get(check, ""), []).append(check)
     if "" in spoiled:
         return f"not fit: {listed(spoiled[''])}"
-    fit = "fit for medians" + (" and tails" if "noise" in verdicts and "tails" not in spoiled else "")
-    fit += " within a state" if SPOILED["states"] in spoiled else ""
-    unseen = [name for name in ("noise", "states") if set(verdicts.get(name, ["notice"])) == {"notice"}]
-    unseen = [name for name in unseen if name not in spoiled.get("tails", [])]
-    return "; ".join(
-        [
-            fit,
-            *(f"not for {what}: {listed(names)}" for what, names in spoiled.items()),
-            *([f"not known: {listed(unseen)}"] if unseen else []),
-        ]
-    )
+    fit = "fit for medians"
+    if "noise" in verdicts and "tails" not in spoiled:
+        fit += " and tails"
+    if SPOILED["states"] in spoiled:
+        fit += " within a state"
+    clauses = [fit, *(f"not for {what}: {listed(names)}" for what, names in spoiled.items())]
+    # These two checks need a measurement: without it they have no finding, or only a notice.
+    unmeasured = [name for name in ("noise", "states") if set(verdicts.get(name, ["notice"])) == {"notice"}]
+    unmeasured = [name for name in unmeasured if name not in spoiled.get("tails", [])]
+    if unmeasured:
+        clauses.append(f"not known: {listed(unmeasured)}")
+    return "; ".join(clauses)
 
 
-Check = Callable[[Machine, int], list[Finding]]
-
+Check = Callable[[Machine, int], list[Finding]]  # arguments: the machine, the planned number of ranks
 CHECKS: tuple[Check, ...] = (
     check_cores,
     check_limits,

@@ -1,4 +1,4 @@
-"""How long launches take."""
+"""Estimates the duration of launches on a machine, and derives their default time limit."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 
 LAUNCH_START_SECONDS = 0.8  # per launch, outside the measurement
 RANK_START_SECONDS = 4e-3  # per rank; launchers start the ranks of a node one after another
-# Per sample, with its share of warm-up and synchronization, and per peer in the slowest operations.
-SAMPLE_SECONDS = 60e-6
-PEER_SECONDS = 1e-6
-PATIENCE = 10  # times the estimate; allows for a busy machine
+SAMPLE_SECONDS = 60e-6  # per sample, with its share of warm-up and synchronization
+PEER_SECONDS = 1e-6  # per sample and rank: the slowest operations send a message to each rank
+LIMIT_FACTOR = 10  # time limit / estimated duration; allows for a busy machine
 MIN_LIMIT = 600.0  # s; user-defined operations may be slow
 
 
@@ -25,4 +24,4 @@ def sample_seconds(ranks: int) -> float:
 
 def time_limit(seconds: float) -> float:
     """The default time limit of a launch that is expected to take `seconds`, s."""
-    return max(MIN_LIMIT, math.ceil(PATIENCE * seconds))
+    return max(MIN_LIMIT, math.ceil(LIMIT_FACTOR * seconds))

@@ -1,4 +1,9 @@
-"""Running estimates of every cell during an experiment: its typical latency over launches, with its interval."""
+"""Estimates of an experiment while it runs: the typical latency of every cell over the launches so far.
+
+A cell is a combination of factors: those of the launch (`LAUNCH_FACTORS`: library, ranks ...) and those within it
+(`CELL_FACTORS`: operation, size ...). Medians of cells come launch by launch; from them follow confidence intervals,
+the correlation of successive launches, and the state of the machine in each launch.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cell_summaries import summarize_cells
-from downbeat.data.cells import CHANGED, STEP
-from downbeat.data.cells import HIGH as CANARY_HIGH
-from downbeat.data.cells import LOW as CANARY_LOW
-from downbeat.data.cells import PATH as CANARY_PATH
+from downbeat.data.cells import CANARY_HIGH, CANARY_LOW, CANARY_PATH, CHANGED, STEP
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf
 from downbeat.data.states import path_of, with_states
 from downbeat.run import directory as layout
@@ -21,10 +23,11 @@ from downbeat.statistics.dependence import correlation
 from downbeat.statistics.location import Interval, typical_interval
 
 LATENCY = "latency_avg"
-# Accepted probability that independent launches are taken for correlated; that costs a few more launches.
+# Accepted probability that independent launches are taken for correlated, over all configurations together. Chosen by
+# hand: a false alarm costs a few more launches. With half the value, more correlations stay undetected.
 FALSE_ALARMS = 0.16
 
-# The factors of a cell in the order of CELL_NAMES: the factors of the launch first.
+# Values of the factors of a cell, in the order of CELL_NAMES.
 CellKey = tuple[object, ...]
 CELL_NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
@@ -43,7 +46,7 @@ class Estimates:
         """The estimates from the complete launches of an experiment."""
         estimates = cls()
         done = layout.complete(directory)
-        # The largest number of a launch: rounds and their limit may allow more than `launches`.
+        # A launch may have a number above `launches`: an experiment adds rounds up to one of the two other limits.
         for number in range(1, max(plan.launches, plan.most_rounds, plan.max_launches) + 1):
             for key in plan.round_order(number):
                 if str(key) in done:
@@ -58,7 +61,7 @@ class Estimates:
             hosts = str(getattr(file, "hosts", ""))
         # With compute=auto, the computation differs between launches, so it must not distinguish cells.
         cells = summarize_cells(path, [LATENCY]).assign(computation=0.0)
-        # `steps`: the step of the clock in the samples of a cell, s.
+        # steps: resolution of the clock, as seen in the samples of a cell, s.
         medians, steps = cells[f"{LATENCY}_median"], cells.get(f"{LATENCY}_{STEP}", 0.0)
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
         # Canaries are round trips around a cell's blocks. From them and their path (through a cache line or a message)
@@ -79,7 +82,7 @@ class Estimates:
         order = plan.configurations()
 
         def position(key: LaunchKey) -> tuple[int, int, int]:
-            # Portion: a launch is split where algorithms are fixed at its start.
+            # A launch is split into portions if the library fixes algorithms at its start (`portions_of`).
             return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
 
         frames = [self.frames[key] for key in sorted(self.frames, key=position)]
@@ -97,10 +100,10 @@ class Estimates:
         """The state of the machine in most cells of each launch; `CHANGED` if most cells saw a change of state."""
         if self.cached_states:
             return self.cached_states
-        first = 0
+        first_row = 0  # of the launch in `rows`, which has the launches in the order of `frames`
         for key, frame in self.frames.items():
-            rows = self.rows.iloc[first : first + len(frame)]
-            first += len(frame)
+            rows = self.rows.iloc[first_row : first_row + len(frame)]
+            first_row += len(frame)
             if len(rows):
                 states = rows["state"].where(rows["status"] != CHANGED, CHANGED)
                 self.cached_states[key] = Counter(states).most_common(1)[0][0]
@@ -108,13 +111,13 @@ class Estimates:
 
     @property
     def medians(self) -> dict[CellKey, dict[int, float]]:
-        """The medians of every cell in s, by the number of the launch; in the most frequent state only."""
+        """Cell -> number of the launch -> median, s; only launches in the state that the cell had most often."""
         if self.cached_medians is None:
             rows = self.rows
             columns = [*CELL_NAMES, "launch", "state", f"{LATENCY}_median"]
-            counted = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
+            usable = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
             by_cell: dict[CellKey, dict[str, dict[int, float]]] = {}
-            for *values, launch, state, median in counted.reindex(columns=columns).itertuples(index=False):
+            for *values, launch, state, median in usable.reindex(columns=columns).itertuples(index=False):
                 # NaN (no delay) is not equal to itself, so it cannot be part of a key.
                 cell = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
                 by_cell.setdefault(cell, {}).setdefault(state, {})[launch] = float(median)
@@ -122,24 +125,21 @@ class Estimates:
         return self.cached_medians
 
     def intervals(self) -> dict[CellKey, Interval]:
-        """The estimate of every cell, s, in order of first occurrence."""
+        """The typical median of every cell, s, with its confidence interval; cells in order of first occurrence."""
         return {cell: typical_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
     def widest(self) -> float:
-        """The largest width of a cell's interval relative to its estimate; infinite with one launch."""
+        """The largest width of a cell's interval relative to its estimate; infinite if a cell has only one launch."""
         widths = (interval.width for interval in self.intervals().values())
         return max((np.inf if np.isnan(width) else width for width in widths), default=0.0)
 
-    def resemblance(self) -> float:
-        """The largest lag-1 correlation of a configuration's launches; 0 if not significant.
-
-        The test is loose: one in six independent series is taken for correlated, which costs a few more launches.
-        """
-        series = self.series().values()
+    def launch_correlation(self) -> float:
+        """The largest lag-1 correlation of a configuration's launches; 0 if none is significant (`FALSE_ALARMS`)."""
+        series = self.launch_deviations().values()
         return max((correlation(values, FALSE_ALARMS / len(series)) for values in series), default=0.0)
 
-    def series(self) -> dict[tuple[object, ...], list[float]]:
-        """The deviations of launches from the mean, of logarithms, averaged over cells, by configuration.
+    def launch_deviations(self) -> dict[tuple[object, ...], list[float]]:
+        """Configuration -> deviation of each launch from the mean launch: of log medians, averaged over cells.
 
         A slow launch slows all its cells, so each configuration is tested once instead of once per cell.
         """
@@ -155,6 +155,7 @@ class Estimates:
         }
 
     def varying(self) -> list[str]:
-        """The factors with more than one value, without `IMPLIED`."""
-        values = {name: set(each) for name, each in zip(CELL_NAMES, zip(*self.medians, strict=True), strict=False)}
-        return [name for name, each in values.items() if len(each) > 1 and name not in IMPLIED]
+        """The factors with more than one value, without those that follow from other factors (`IMPLIED`)."""
+        columns = zip(*self.medians, strict=True)  # the values of a factor over all cells; none without cells
+        values = {name: set(column) for name, column in zip(CELL_NAMES, columns, strict=False)}
+        return [name for name, distinct in values.items() if len(distinct) > 1 and name not in IMPLIED]

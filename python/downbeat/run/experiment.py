@@ -1,7 +1,12 @@
-"""The results of an experiment: its launches, one frame of all their cells, and lines on slow launches."""
+"""The results of an experiment: its launches, one frame of all their cells, and lines on slow launches.
+
+An experiment is the directory of `downbeat run`, or .nc files of downbeat-bench that were collected by hand. A cell is
+a combination of factors (`FACTORS`: library, ranks, operation, size ...); every launch measures all its cells once.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -15,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cell_summaries import summarize_cells
-from downbeat.data.cells import HIGH, PATH, Cells, Factors, countable
+from downbeat.data.cells import CANARY_HIGH, CANARY_PATH, Cells, Factors, countable
 from downbeat.data.launch_file import (
     FIRST_METRICS,
     IMPLIED,
@@ -25,7 +30,7 @@ from downbeat.data.launch_file import (
     open_samples,
 )
 from downbeat.data.readers import tool_names
-from downbeat.data.samples import lacks, sample_metrics
+from downbeat.data.samples import no_metric_text, sample_metrics
 from downbeat.data.states import path_of, with_states
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
@@ -39,10 +44,10 @@ from downbeat.text import MICROSECONDS, counted, shared_units, typed
 if TYPE_CHECKING:
     import xarray as xr
 
-# The columns that distinguish cells. The number of a launch is no factor: launches are repetitions.
+# The columns that distinguish cells. The number of a launch is not a factor: launches are repetitions.
 FACTORS = tuple(each.name for each in Factors.columns())
 SHOWN_METRIC = "latency_avg_median"
-MAX_HTML_ROWS = 60  # of a table in a notebook
+MAX_HTML_ROWS = 60  # rows of a table in a notebook
 
 
 def html_table(about: str, cells: pd.DataFrame) -> str:
@@ -154,8 +159,8 @@ class Experiment:
             frame = launch.cells.drop(columns="cell")
             for position, name in enumerate((*LAUNCH_FACTORS, "number")):
                 frame.insert(position, name, getattr(launch, name))
-            if HIGH in frame:
-                frame[PATH] = path_of(str(launch.context["hosts"]), launch.ranks, str(launch.configuration))
+            if CANARY_HIGH in frame:
+                frame[CANARY_PATH] = path_of(str(launch.context["hosts"]), launch.ranks, str(launch.configuration))
             frames.append(frame.rename(columns={"number": "launch"}))
         cells = with_states(pd.concat(frames, ignore_index=True).copy())  # copy() defragments the frame
         cells.attrs["units"] = shared_units(cells.columns, *frames)
@@ -188,7 +193,7 @@ class Experiment:
         if not lacking:
             return []
         if len(lacking) == len(self.launches):
-            raise UsageError(lacks(self.path, metric))
+            raise UsageError(no_metric_text(self.path, metric))
         versions = ", ".join(dict.fromkeys(str(launch.context.get("downbeat_version", "")) for launch in lacking))
         return [
             f"{counted(len(lacking), 'launch')} without {metric}, left out: downbeat-bench {versions} did not have it"
@@ -215,12 +220,12 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
         The experiment; its samples are read on demand.
 
     Raises:
-        UsageError: the path is something else, or one of its files is damaged or of another program.
+        UsageError: the path is something else, or one of its files is damaged or written by another program.
         NoLaunchError: none of its launches is complete.
     """
     path = Path(path)
     if path.is_file():
-        return Experiment(path, path.stem, (lone_launch(path, 1),), None, ())
+        return Experiment(path, path.stem, (lone_launch(path),), None, ())
     if not path.is_dir():
         raise UsageError(f"there is no experiment '{path}'")
     if (path / layout.PLAN).is_file():
@@ -233,9 +238,9 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
         )
     launches: list[Launch] = []
     for file in files:
-        launch = lone_launch(file, 1)
-        before = sum((earlier.library, earlier.ranks) == (launch.library, launch.ranks) for earlier in launches)
-        launches.append(Launch(launch.library, launch.ranks, launch.environment, before + 1, file, {}))
+        launch = lone_launch(file)
+        earlier = [each for each in launches if (each.library, each.ranks) == (launch.library, launch.ranks)]
+        launches.append(dataclasses.replace(launch, number=len(earlier) + 1))
     return Experiment(path, path.name, tuple(launches), None, ())
 
 
@@ -268,16 +273,20 @@ def open_directory(path: Path) -> Experiment:
     return Experiment(path, plan.name, tuple(launches), plan, failures)
 
 
-def lone_launch(path: Path, number: int) -> Launch:
-    """Opens a single file as a launch, named after the library's version text."""
+def lone_launch(path: Path) -> Launch:
+    """Opens a single file as launch 1; the name of the library is its version text."""
     with open_samples(path) as file:
         library = short_version(str(file.mpi_library))
         ranks = file.dimensions["rank"]
-    return Launch(library, ranks, DEFAULT_ENVIRONMENT, number, path, {})
+    return Launch(library, ranks, DEFAULT_ENVIRONMENT, 1, path, {})
 
 
 def span_of(contexts: Iterable[Mapping[str, object]]) -> float:
-    """The time from the first to the last start of the launches, s; NaN if unknown."""
+    """The time from the start of the first launch to the start of the last, s; NaN if unknown.
+
+    Args:
+        contexts: `Launch.context` of each launch.
+    """
     try:
         dates = [datetime.fromisoformat(str(context["date"])) for context in contexts]
         return (max(dates) - min(dates)).total_seconds() if dates else math.nan
@@ -300,13 +309,14 @@ def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
     """Lines on slow launches, and on cells whose successive launches are correlated.
 
     Args:
-        cells: with `FACTORS`, `launch`, `status` and the column.
-        column: the column of times, s.
+        cells: rows with the columns `FACTORS`, `launch`, `status` and `column`.
+        column: name of the column of times, s.
     """
-    counted = cells[countable(cells) & (cells[column] > 0) & np.isfinite(cells[column])]
-    named = [name for name in FACTORS if name in ("operation", "size") or counted[name].nunique() > 1]
+    usable = cells[countable(cells) & (cells[column] > 0) & np.isfinite(cells[column])]
+    # The factors in the name of a cell: those that vary, except for factors that follow from others.
+    named = [name for name in FACTORS if name in ("operation", "size") or usable[name].nunique() > 1]
     named = [name for name in named if name not in IMPLIED]
-    groups = counted.groupby([*named, *(name for name in GROUP if name not in named)], sort=False)
+    groups = usable.groupby([*named, *(name for name in GROUP if name not in named)], sort=False)
     series = []
     for key, rows in groups:
         ordered = rows.drop_duplicates("launch").sort_values("launch")

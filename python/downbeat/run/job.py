@@ -1,4 +1,8 @@
-"""The nodes that ranks run on, from Slurm, hostfile or launcher; and cleanup after killed launches."""
+"""Finds the nodes that ranks run on, from Slurm, a hostfile or a launcher's command; cleans up after killed launches.
+
+A launcher is a command such as "mpirun --hostfile hosts -n {ranks}", to which the program and its arguments are
+appended.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from downbeat.files import read_own_text
 
 # Placeholders in a launcher's command; the last two need --ranks-per-node.
 RANKS, NODES, RANKS_PER_NODE = "{ranks}", "{nodes}", "{ranks_per_node}"
+# File names of the launchers of MPI libraries and of Slurm, e.g. mpirun.openmpi.
 LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 
 
@@ -36,7 +41,7 @@ class Options:
     nodes: tuple[str, ...] = ()  # a number of nodes
     programs: tuple[str, ...] = ()  # a file with the programs of the launch
     assign: tuple[str, ...] = ()  # NAME=VALUE, for Hydra NAME VALUE
-    # Variables that ranks get: none, or those of a list. Intel MPI then also withholds the launch's mark.
+    # Options that restrict the variables of ranks: to none, or to a list. Intel MPI then also withholds `MARK`.
     none: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
 
@@ -53,18 +58,8 @@ HYDRA_OPTIONS = Options(
 SLURM_OPTIONS = Options(nodes=("N", "nodes"), assign=("export",))
 
 
-def is_launcher(word: str) -> bool:
-    """Whether a word names a launcher of an MPI library or of Slurm."""
-    return LAUNCHER.fullmatch(Path(word).name) is not None
-
-
-def is_slurm(launcher: str) -> bool:
-    """Whether a launcher is srun."""
-    return Path(launcher).name.startswith("srun")
-
-
 def is_one_of(word: str, names: Sequence[str]) -> bool:
-    """Whether a word is an option with one of the names."""
+    """Whether a word of a command is an option with one of the names, which have no dashes."""
     return word.startswith("-") and re.sub("^--?", "", word) in names
 
 
@@ -89,18 +84,18 @@ class Job:
 
         Args:
             ranks: number of ranks.
-            per_node: most ranks on a node; 0: spread evenly.
+            per_node: maximum number of ranks on a node; 0: the ranks are spread evenly.
         """
         return bool(self.cpus) and ranks_on_a_node(ranks, per_node, self.nodes) > self.cpus
 
 
 def ranks_on_a_node(ranks: int, per_node: int, nodes: int) -> int:
-    """The number of ranks on the fullest node."""
+    """The number of ranks on the fullest node; `per_node` is the maximum, or 0 if the ranks are spread evenly."""
     return min(ranks, per_node) if per_node else math.ceil(ranks / max(1, nodes))
 
 
 def nodes_for(ranks: int, per_node: int) -> int:
-    """The number of nodes for ranks, the last node possibly not full."""
+    """The number of nodes that ranks need; the last node may have fewer than `per_node` ranks."""
     return math.ceil(ranks / per_node)
 
 
@@ -110,7 +105,7 @@ def places_ranks(launcher: str) -> bool:
 
 
 def with_numbers(word: str, ranks: int, per_node: int) -> str:
-    """A word of a launcher's command with numbers in place of placeholders."""
+    """A word of a launcher's command with numbers in place of placeholders; `per_node`: 0 if it is not set."""
     word = word.replace(RANKS, str(ranks))
     if per_node:
         word = word.replace(NODES, str(nodes_for(ranks, per_node)))
@@ -130,16 +125,15 @@ def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> J
     if not launcher:
         return in_slurm or Job("this machine", 1, len(os.sched_getaffinity(0)))
     words = split_command(launcher)
-    slurm = is_slurm(words[0])
-    hosts = given_hosts(words) if is_launcher(words[0]) and not slurm else None
-    if hosts:
+    program = Path(words[0]).name
+    if program.startswith("srun"):
+        node_count = option_of(words, SLURM_OPTIONS.nodes)
+        if node_count and node_count.isdigit():
+            return Job("the launcher's command", int(node_count), in_slurm.cpus if in_slurm else 0)
+    elif LAUNCHER.fullmatch(program) and (hosts := given_hosts(words)):
         source, slots = hosts
-        fewest = min(slots.values())
-        return Job(source, len(slots), fewest, sum(slots.values()) if fewest else 0)
-    node_count = option_of(words, SLURM_OPTIONS.nodes) if slurm else None
-    if node_count and node_count.isdigit():
-        nodes = int(node_count)
-        return Job("the launcher's command", nodes, in_slurm.cpus if in_slurm else 0)
+        min_slots = min(slots.values())  # 0 if the slots of a host are unknown
+        return Job(source, len(slots), min_slots, sum(slots.values()) if min_slots else 0)
     return in_slurm or Job("the launcher's command")
 
 
@@ -163,16 +157,20 @@ def slurm_job(environment: Mapping[str, str]) -> Job | None:
     nodes = environment.get("SLURM_JOB_NUM_NODES", "")
     if not nodes.isdigit() or int(nodes) < 1:
         return None
-    cpus = repeated(environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
-    each = environment.get("SLURM_CPUS_PER_TASK", "")
-    fewest = min(cpus, default=0) // (int(each) if each.isdigit() and int(each) else 1)
+    cpus = parse_repeated(environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
+    per_task = environment.get("SLURM_CPUS_PER_TASK", "")
+    cpus_per_task = int(per_task) if per_task.isdigit() else 1
     tasks = environment.get("SLURM_NTASKS", "")
-    ranks = int(tasks) if tasks.isdigit() else 0
-    return Job(f"Slurm job {environment.get('SLURM_JOB_ID', '')}".strip(), int(nodes), fewest, ranks)
+    return Job(
+        f"Slurm job {environment.get('SLURM_JOB_ID', '')}".strip(),
+        int(nodes),
+        min(cpus, default=0) // max(1, cpus_per_task),
+        int(tasks) if tasks.isdigit() else 0,
+    )
 
 
-def repeated(text: str) -> list[int]:
-    """Numbers from Slurm's notation "4(x2),3"; empty if the text is something else."""
+def parse_repeated(text: str) -> list[int]:
+    """Numbers from Slurm's notation: "4(x2),3" is [4, 4, 3]; empty if the text is something else."""
     numbers: list[int] = []
     for word in text.split(","):
         match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", word)
@@ -183,27 +181,31 @@ def repeated(text: str) -> list[int]:
 
 
 def option_of(words: Sequence[str], names: Sequence[str]) -> str | None:
-    """The value of the first of some options in a command; None without such an option."""
-    for position, word in enumerate(words):
+    """The value of the first option in a command that has one of the names; None without such an option."""
+    for index, word in enumerate(words):
         name, equals, value = word.partition("=")
         if is_one_of(name, names):
             if equals:
                 return value
-            if position + 1 < len(words):
-                return words[position + 1]
+            if index + 1 < len(words):
+                return words[index + 1]
     return None
 
 
 def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
-    """The source and the hosts of a launcher's command, host -> slots (0: unknown); None if it names no hosts."""
+    """The hosts that a launcher's command names in a hostfile or an option; None if it names no hosts.
+
+    Returns:
+        The origin of the hosts, for messages, and host -> slots; 0 slots: unknown.
+    """
     file = option_of(words, (*OPEN_MPI_OPTIONS.hostfile, *HYDRA_OPTIONS.hostfile))
     if file:
         try:
-            begin = Path(file).read_bytes()[: len(codecs.BOM_UTF8)]
+            first_bytes = Path(file).read_bytes()[: len(codecs.BOM_UTF8)]
             lines = read_own_text(Path(file)).splitlines()
         except (OSError, UnicodeDecodeError):
             return None  # the launcher reports the error
-        if begin == codecs.BOM_UTF8:
+        if first_bytes == codecs.BOM_UTF8:
             raise UsageError(
                 f"the hostfile '{file}' begins with a byte order mark, which a launcher reads as part of the first "
                 "host; save it as UTF-8 without byte order mark"
@@ -216,32 +218,40 @@ def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
 
 
 def hosts_in(entries: Iterable[str]) -> dict[str, int]:
-    """Hosts with their slots from "name slots=4" or "name:4"; slots of repeated hosts add up."""
+    """Host -> slots, from entries "name slots=4", "name:4" or "name" (0 slots: unknown).
+
+    Slots of repeated hosts add up; then an entry without slots counts as one slot.
+    """
     hosts: dict[str, int] = {}
     for entry in entries:
         if not entry:
             continue
         name, _, attributes = entry.partition(" ")
         name, _, number = name.partition(":")
-        slots = re.search(r"\bslots\s*=\s*(\d+)", attributes)
-        count = int(slots[1]) if slots else int(number) if number.isdigit() else 0
-        hosts[name] = max(1, hosts[name]) + max(1, count) if name in hosts else count
+        in_attributes = re.search(r"\bslots\s*=\s*(\d+)", attributes)
+        if in_attributes:
+            slots = int(in_attributes[1])
+        elif number.isdigit():
+            slots = int(number)
+        else:
+            slots = 0
+        hosts[name] = max(1, hosts[name]) + max(1, slots) if name in hosts else slots
     return hosts
 
 
 # Environment variable that identifies all processes of a launch, even after their parent has changed.
 MARK = "_DOWNBEAT_LAUNCH"
-KILL_PATIENCE_SECONDS = 10.0  # for killed processes to disappear
+KILL_PATIENCE_SECONDS = 10.0  # maximum wait for killed processes to disappear
 # Names of shared memory segments that killed ranks leave: Open MPI 4, 5, MPICH, Intel MPI.
 SEGMENT = re.compile(r"(vader|sm)_segment\.|mpich_shar_tmp|Intel_MPI_")
-STEP_SECONDS = 0.02  # file time stamps lag by up to one kernel tick
+TIME_STAMP_LAG = 0.02  # s; the time stamp of a file may be one kernel tick earlier than the change
 SHARED_MEMORY = Path("/dev/shm")
 # Session directories that a killed launcher leaves: Open MPI 4 and 5.
 SESSIONS = ("ompi.*.{user}/pid.{pid}", "ompi.{pid}")
 
 
 def processes(name: str, text: bytes) -> list[int]:
-    """Ids of the processes whose file `name` in /proc contains a text; processes of other users are skipped."""
+    """Ids of the processes whose file /proc/<pid>/`name` contains a text; processes of other users are skipped."""
     pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -271,8 +281,9 @@ def remove_segments(since: float) -> None:
     for path in SHARED_MEMORY.iterdir() if SHARED_MEMORY.is_dir() else ():
         with contextlib.suppress(OSError):  # removed by another process
             status = path.stat()
-            ours = SEGMENT.match(path.name) and status.st_uid == os.getuid() and status.st_ctime >= since - STEP_SECONDS
-            if ours and not processes("maps", os.fsencode(path)):
+            recent = status.st_ctime >= since - TIME_STAMP_LAG
+            ours = SEGMENT.match(path.name) and status.st_uid == os.getuid()
+            if ours and recent and not processes("maps", os.fsencode(path)):
                 path.unlink()
 
 
@@ -287,7 +298,11 @@ def remove_sessions(pid: int) -> None:
 
 
 class Guard:
-    """A child process that cleans up after a launch if this process is killed first."""
+    """A child process that cleans up after a launch if this process is killed before the launch has ended.
+
+    The child reads a pipe until this process closes it or dies. The pipe carries the process id of the launcher, and
+    the word "ended" if the launch ended in order; without this word the child kills the ranks and removes their files.
+    """
 
     def __init__(self, mark: str) -> None:
         """Forks the child.
@@ -296,17 +311,17 @@ class Guard:
             mark: value of `MARK` in the environment of the launch.
         """
         begin = time.time()
-        reading, self.writing = os.pipe()
+        read_end, self.write_end = os.pipe()
         self.process = os.fork()
-        if self.process:
-            os.close(reading)
+        if self.process:  # the parent
+            os.close(read_end)
             return
         try:
-            os.close(self.writing)
+            os.close(self.write_end)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
             os.setsid()  # signals of the terminal do not reach this process
-            with os.fdopen(reading, "rb") as pipe:
+            with os.fdopen(read_end, "rb") as pipe:
                 words = pipe.read().split()  # until the other end is closed
             if words[-1:] != [b"ended"]:
                 remove_all(mark, begin, int(words[0]) if words else None)
@@ -314,18 +329,24 @@ class Guard:
             os._exit(0)
 
     def started(self, launcher: int) -> None:
-        """Passes the process id of the launcher to the child."""
-        os.write(self.writing, b"%d\n" % launcher)
+        """Sends the process id of the launcher to the child."""
+        os.write(self.write_end, b"%d\n" % launcher)
 
     def ended(self) -> None:
-        """Tells the child that the launch ended in order, and waits for the child's end."""
-        os.write(self.writing, b"ended")
-        os.close(self.writing)
+        """Reports to the child that the launch ended in order, and waits for the child's end."""
+        os.write(self.write_end, b"ended")
+        os.close(self.write_end)
         os.waitpid(self.process, 0)
 
 
 def remove_all(mark: str, since: float, launcher: int | None) -> None:
-    """Waits until a terminating launcher has ended, then kills its ranks and removes memory and directories left."""
+    """Waits until a launcher has ended, then kills its ranks and removes their shared memory and directories.
+
+    Args:
+        mark: value of `MARK` in the environment of the launch.
+        since: start of the launch, s since 1970.
+        launcher: process id of the launcher, which is terminating; None if it was not started.
+    """
     deadline = time.monotonic() + KILL_PATIENCE_SECONDS
     while launcher is not None and Path(f"/proc/{launcher}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)

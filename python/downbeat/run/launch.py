@@ -45,11 +45,11 @@ from downbeat.run.libraries import (
     linked_mpi,
 )
 from downbeat.run.mpi_abi import abi_of
-from downbeat.run.simulation import SimulatorsMessages, SpecificationError, parse_platform, smpirun_command
+from downbeat.run.simulation import SimulatorMessages, SpecificationError, parse_platform, smpirun_command
 
-# Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So poll for ranks: often until
-# they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
-FIRST_LOOK_SECONDS, START_SECONDS, LOOK_SECONDS = 0.05, 20.0, 4.0
+# Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So poll for ranks: every
+# FIRST_POLL_SECONDS until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
+FIRST_POLL_SECONDS, START_SECONDS, POLL_SECONDS = 0.05, 20.0, 4.0
 
 
 def has_children(pid: int) -> bool:
@@ -58,7 +58,7 @@ def has_children(pid: int) -> bool:
         with contextlib.suppress(OSError):  # ended meanwhile
             for child in path.read_text(encoding="ascii").split():
                 stat = Path(f"/proc/{child}/stat").read_text(encoding="utf-8", errors="replace")
-                if stat.rpartition(")")[2].split()[0] not in "ZX":
+                if stat.rpartition(")")[2].split()[0] not in "ZX":  # states: zombie, dead
                     return True
     return False
 
@@ -77,11 +77,11 @@ def wait_for_launcher(launcher: subprocess.Popen[bytes], seconds: float | None) 
 
 
 class EndedEarlyError(Exception):
-    """The launcher must be ended; has the exit status and the reason in one line."""
+    """The launcher must be killed before it ends by itself; the message is the reason in one line, or empty."""
 
-    def __init__(self, status: int, why: str = "") -> None:
-        super().__init__(why)
-        self.status = status
+    def __init__(self, status: int, reason: str = "") -> None:
+        super().__init__(reason)
+        self.status = status  # exit status of this program
 
 
 def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, starts_ranks: bool) -> int:
@@ -98,9 +98,9 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
     """
     begin = time.monotonic()
     had_ranks = False
-    without = 0  # successive polls without ranks
+    polls_without_ranks = 0  # successive ones, after ranks have appeared
     while starts_ranks:
-        step = LOOK_SECONDS if had_ranks else FIRST_LOOK_SECONDS
+        step = POLL_SECONDS if had_ranks else FIRST_POLL_SECONDS
         left = step if timeout is None else timeout - (time.monotonic() - begin)
         try:
             return wait_for_launcher(launcher, min(step, max(0.0, left)))
@@ -109,8 +109,8 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
                 raise
         has_ranks = has_children(launcher.pid)
         had_ranks = had_ranks or has_ranks
-        without = 0 if has_ranks or not had_ranks else without + 1
-        if without > 1:
+        polls_without_ranks = 0 if has_ranks or not had_ranks else polls_without_ranks + 1
+        if polls_without_ranks > 1:
             raise EndedEarlyError(EXIT_STUCK, "the ranks ended; the hanging launcher was killed")
         starts_ranks = had_ranks or time.monotonic() - begin < START_SECONDS
     return wait_for_launcher(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
@@ -120,14 +120,15 @@ USAGE = (
     f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND | --simulate PLATFORM] -n P [--ranks-per-node K] "
     "[--timeout S] program args..."
 )
-EXIT_TIMEOUT = 124  # as timeout(1)
+EXIT_TIMEOUT = 124  # like timeout(1)
 EXIT_STUCK = 1  # the ranks' status is unknown: only the launcher has it
-GRACE_SECONDS = 3.0  # from SIGTERM for the launcher to SIGKILL for all processes
+GRACE_SECONDS = 3.0  # from SIGTERM to the launcher until SIGKILL to all its processes
 
-EXIT_DEADLOCK = 1  # SimGrid exits with 0 after a deadlock
+EXIT_DEADLOCK = 1  # replaces SimGrid's exit status 0 after a deadlock
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
+# Operations of prctl, from linux/prctl.h.
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -160,7 +161,12 @@ def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
 
 
 def choose_launcher(name: str | None, linked: Path | None) -> tuple[MpiLibrary, str]:
-    """A library and its launcher: by name, else the program's library, else the first installed one."""
+    """A library and the path of its launcher: the library `name`, else the program's, else the first installed one.
+
+    Args:
+        name: name of the library; None: not chosen.
+        linked: path of the MPI library that the program would load; None: unknown.
+    """
     if linked and not name:
         owner = launcher_of(linked)
         if not owner:
@@ -186,7 +192,7 @@ def cpus_per_core() -> list[list[int]]:
 
 
 def placement_of(ranks: int, per_node: int = 0) -> Placement:
-    """The placement of ranks by the MPI library's launcher."""
+    """The placement of ranks by the MPI library's launcher, on the nodes of the job and the CPUs of this process."""
     return Placement(ranks, cpus_per_core(), job_of().nodes, per_node)
 
 
@@ -230,7 +236,7 @@ def end_descendants() -> None:
         time.sleep(0.01)
 
 
-def heeded(numbers: Iterable[signal.Signals]) -> list[signal.Signals]:
+def not_ignored(numbers: Iterable[signal.Signals]) -> list[signal.Signals]:
     """The signals that this process does not ignore; nohup and a shell's & set signals to be ignored."""
     return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
 
@@ -243,23 +249,32 @@ def run_launcher(
     forward: Callable[[IO[bytes], IO[bytes]], None] = forward_messages,
     starts_ranks: bool = False,
 ) -> int:
-    """Runs the launcher until it, this process or the parent ends; returns the exit status."""
+    """Runs a launcher until it, this process or the parent ends; returns the exit status.
+
+    Args:
+        command: the launcher with its options, the program and its arguments.
+        env: environment of the launcher.
+        timeout: s; None: no limit.
+        parent: process id of the caller, whose end also ends the launcher; None: not watched.
+        forward: copies the launcher's standard error from the first file to the second.
+        starts_ranks: whether ranks, or their starters, are child processes of the launcher.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     # Orphaned ranks become children of this process, which can then kill them.
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         fail(f"cannot become the reaper of the ranks: {os.strerror(ctypes.get_errno())}")
 
     def stop(number: int, _frame: object) -> NoReturn:
-        for each in INTERRUPTIONS:
-            signal.signal(each, signal.SIG_IGN)
+        for interruption in INTERRUPTIONS:
+            signal.signal(interruption, signal.SIG_IGN)
         raise EndedEarlyError(128 + number)
 
-    for each in heeded(INTERRUPTIONS):
-        signal.signal(each, stop)
+    for number in not_ignored(INTERRUPTIONS):
+        signal.signal(number, stop)
 
     launcher: subprocess.Popen[bytes] | None = None
     begin = time.time()
-    ended = False
+    succeeded = False
     try:
         if parent is not None:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -281,7 +296,7 @@ def run_launcher(
         forwarding.start()
         status = await_launcher(launcher, timeout, starts_ranks)
         forwarding.join(GRACE_SECONDS)  # a surviving rank may hold the pipe open
-        ended = status == 0
+        succeeded = status == 0
         return status if status >= 0 else 128 - status
     except OSError as error:
         print(f"launch: cannot start {command[0]}: {error.strerror}", file=sys.stderr)
@@ -299,14 +314,14 @@ def run_launcher(
             with contextlib.suppress(subprocess.TimeoutExpired):
                 launcher.wait(GRACE_SECONDS)
         end_descendants()
-        if not ended:
+        if not succeeded:
             remove_segments(begin)
             if launcher:
                 remove_sessions(launcher.pid)
 
 
 def simulate(text: str, ranks: int, program: list[str], timeout: float | None, parent: int | None) -> int:
-    """Runs a program of the build for SimGrid on a simulated cluster."""
+    """Runs a program on a simulated cluster; it must be built for SimGrid. Returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="downbeat-") as directory:
         try:
             platform = parse_platform(text)
@@ -315,7 +330,7 @@ def simulate(text: str, ranks: int, program: list[str], timeout: float | None, p
             fail(f"--simulate: {error}")
         # smpirun leaves files in TMPDIR when a program fails.
         env = {**platform.environment(), **os.environ, "TMPDIR": directory}
-        messages = SimulatorsMessages()
+        messages = SimulatorMessages()
         status = run_launcher([*command, *program], env, timeout, parent, messages.forward)
         # A program that refuses its arguments has printed the reason, and a timeout has been reported.
         if messages.failed and status not in (2, EXIT_TIMEOUT):
@@ -324,6 +339,7 @@ def simulate(text: str, ranks: int, program: list[str], timeout: float | None, p
 
 
 def main() -> int:
+    """Parses the command line and runs the launcher; returns the exit status."""
     parser = Parser(prog="launch", allow_abbrev=False)
     parser.usage = USAGE
     parser.description = "Starts an MPI program on this machine."
@@ -378,8 +394,9 @@ def main() -> int:
     library, launcher = choose_launcher(options.mpi, linked)
     placement = placement_of(options.n, options.ranks_per_node)
     if placement.per_node and (needed := nodes_for(options.n, placement.per_node)) > placement.nodes:
-        there = f"there {'is' if placement.nodes == 1 else 'are'} {placement.nodes}"
-        fail(f"{options.n} ranks at {placement.per_node} per node need {needed} nodes, and {there}")
+        needs = f"{options.n} ranks at {placement.per_node} per node need {needed} nodes"
+        verb = "is" if placement.nodes == 1 else "are"
+        fail(f"{needs}, and there {verb} {placement.nodes}")
     command = [launcher, "-n", str(options.n), *library.arguments(placement), program, *options.args]
     env = environment(library, launcher, linked, placement)
     return run_launcher(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")

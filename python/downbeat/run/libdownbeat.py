@@ -7,7 +7,6 @@ by name; they fit every library of the ABI that they were built for.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import subprocess
@@ -17,12 +16,12 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.run.bench import how_to_build, kept_builds
-from downbeat.run.libraries import CHECKOUT, library_saying, packaged, short_version
+from downbeat.run.libraries import CHECKOUT, name_of_version, packaged, short_version
 from downbeat.run.mpi_abi import abi_of, is_mpi, read_object
 
 LIBRARY_FILE = "libdownbeat.so"
 SONAME = "libdownbeat.so.0.1"
-LIBRARY_VARIABLE = "DOWNBEAT_LIBRARY"
+LIBRARY_VARIABLE = "DOWNBEAT_LIBRARY"  # environment variable: path of the libdownbeat to use
 MAPS = Path("/proc/self/maps")
 
 
@@ -43,7 +42,7 @@ def loaded_mpi(maps: str) -> list[Path]:
 
 
 def misfit(candidate: Path, loaded: Path) -> str:
-    """The reason why a libdownbeat cannot be used with the loaded MPI library; empty if it can."""
+    """The reason why a libdownbeat cannot be used with the loaded MPI library; empty if it can be used."""
     library, mpi = read_object(candidate), read_object(loaded)
     if library is None or mpi is None or not library.defines("MPIX_Harmonize"):
         return "is not a libdownbeat"
@@ -55,13 +54,8 @@ def misfit(candidate: Path, loaded: Path) -> str:
     return f"needs {' and '.join(needed)}" if needed else "names no MPI library"
 
 
-def make_visible(loaded: Path) -> None:
-    """Makes the symbols of the loaded MPI library global, for a libdownbeat of the wheel, which names no library."""
-    ctypes.CDLL(str(loaded), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
-
-
-def of_linker(loaded: Path) -> Iterator[Path]:
-    """Yields candidates on the loader's search path, beside the MPI library, and in this Python's lib directory."""
+def loader_candidates(loaded: Path) -> Iterator[Path]:
+    """Yields libdownbeats on the loader's search path, beside the MPI library, and in this Python's lib directory."""
     listed = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
     for directory in (*listed, loaded.parent, Path(sys.prefix) / "lib"):
         yield directory / SONAME
@@ -82,7 +76,7 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
         version: result of MPI_Get_library_version.
         loaded: path of the MPI library.
     """
-    known = library_saying(version)
+    known = name_of_version(version)
     build = CHECKOUT / "build"
     if known:
         yield build / known / "lib" / LIBRARY_FILE
@@ -91,7 +85,7 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
     abi = abi_of(loaded)
     if abi and (wheel := packaged(abi)):
         yield wheel / "lib" / LIBRARY_FILE
-    yield from of_linker(loaded)
+    yield from loader_candidates(loaded)
 
 
 def find_library(version: str, loaded: Sequence[Path]) -> Path:
@@ -111,10 +105,10 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
         )
     if not loaded:
         raise LibraryError("mpi4py has loaded no known MPI library; libdownbeat needs a shared library")
-    known = (
+    unknown = (
         "" if abi_of(loaded[0]) else ", which has neither the ABI of Open MPI 3 to 5 nor MPICH's nor the standard one"
     )
-    mpi = f"{short_version(version)} ({loaded[0]}{known})"
+    mpi = f"{short_version(version)} ({loaded[0]}{unknown})"
     chosen = os.environ.get(LIBRARY_VARIABLE)
     if chosen:
         if not Path(chosen).is_file():
@@ -126,6 +120,6 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
     library = next((path for path in tried if not misfit(path, loaded[0])), None)
     if library is None:
         misfits = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
-        advice = how_to_build(library_saying(version) or "")
+        advice = how_to_build(name_of_version(version) or "")
         raise LibraryError(f"found no libdownbeat for {mpi}{misfits}; run {advice}, or set {LIBRARY_VARIABLE}")
     return library

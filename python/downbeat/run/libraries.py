@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -27,30 +27,28 @@ HOME = {"HOME": str(Path.home())}  # Open MPI 5 does not start without HOME
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """The number of ranks and the CPUs available to them: a list of hardware threads per core."""
+    """The ranks of a launch and the CPUs available to them."""
 
     ranks: int
-    cores: list[list[int]]
+    cores: list[list[int]]  # of this node: the CPUs (hardware threads) of each core that this process may use
     nodes: int = 1  # nodes of the batch job, assumed to be equal
-    per_node: int = 0  # most ranks on a node; 0: the launcher decides
+    per_node: int = 0  # maximum number of ranks on a node; 0: the launcher decides
 
     @property
     def cpus(self) -> list[int]:
+        """The CPUs of all cores."""
         return [cpu for core in self.cores for cpu in core]
 
     @property
     def crowded(self) -> bool:
         """Whether some node has more ranks than CPUs."""
-        return self.beyond(self.cpus)
-
-    def beyond(self, units: Sequence[object]) -> bool:
-        """Whether some node has more ranks than units (CPUs or cores)."""
-        return ranks_on_a_node(self.ranks, self.per_node, self.nodes) > len(units)
+        return ranks_on_a_node(self.ranks, self.per_node, self.nodes) > len(self.cpus)
 
     @property
     def unit(self) -> str:
-        """The unit that each rank is bound to."""
-        return "hwthread" if self.beyond(self.cores) else "core"
+        """The unit that each rank is bound to: "core" if there is a core for every rank, else "hwthread"."""
+        more_than_cores = ranks_on_a_node(self.ranks, self.per_node, self.nodes) > len(self.cores)
+        return "hwthread" if more_than_cores else "core"
 
     @property
     def cpu_of_rank(self) -> list[int]:
@@ -58,14 +56,10 @@ class Placement:
         cpus = [core[0] for core in self.cores] if self.unit == "core" else self.cpus
         return cpus[: self.ranks] if self.nodes == 1 else cpus
 
-    @property
-    def narrowed(self) -> bool:
-        """Whether this process may use only some of the machine's CPUs (taskset, a batch system's share)."""
-        return len(self.cpus) < (os.cpu_count() or 1)
-
     def filled(self, words: Iterable[str]) -> list[str]:
-        """Words with {per_node}, {unit}, {cpus} and {pinned} replaced."""
-        cpus, pinned = (",".join(map(str, each)) for each in (self.cpus, self.cpu_of_rank))
+        """Words with {per_node}, {unit}, {cpus} (all CPUs) and {pinned} (CPUs of the ranks) replaced."""
+        cpus = ",".join(map(str, self.cpus))
+        pinned = ",".join(map(str, self.cpu_of_rank))
         return [word.format(per_node=self.per_node, unit=self.unit, cpus=cpus, pinned=pinned) for word in words]
 
 
@@ -81,22 +75,21 @@ class MpiLibrary:
     """
 
     launcher: str | Path  # a name on PATH, or a path
-    version: str  # regular expression that matches the output of `launcher --version`
+    launcher_version: str  # regular expression that matches the output of `launcher --version`
     abis: tuple[str, ...]  # ABIs that programs may be linked with
-    says: str  # regular expression that matches the start of MPI_Get_library_version
+    library_version: str  # regular expression that matches the start of the text of MPI_Get_library_version
     options: Options
-    # Words of the launcher: for ranks per node; to count hardware threads; to bind each rank to a core or thread; to
-    # bind if only some of the machine's CPUs may be used; for more ranks than CPUs.
-    spread: tuple[str, ...]
-    threads: tuple[str, ...] = ()
-    bound: tuple[str, ...] = ()
-    narrowed: tuple[str, ...] = ()
-    crowded: tuple[str, ...] = ()
-    # Variables: always; for ranks per node; if each rank is bound; for more ranks than CPUs.
-    variables: Variables = dataclasses.field(default_factory=dict)
-    spread_variables: Variables = dataclasses.field(default_factory=dict)
-    bound_variables: Variables = dataclasses.field(default_factory=dict)
-    crowded_variables: Variables = dataclasses.field(default_factory=dict)
+    # Words added to the launcher's command:
+    spread: tuple[str, ...]  # with a number of ranks per node
+    threads: tuple[str, ...] = ()  # with one rank per hardware thread
+    bound: tuple[str, ...] = ()  # binds each rank to a core or a hardware thread
+    narrowed: tuple[str, ...] = ()  # the same, if only some of the machine's CPUs may be used
+    crowded: tuple[str, ...] = ()  # with more ranks than CPUs, in place of `bound`
+    # Variables added to the launcher's environment:
+    variables: Variables = dataclasses.field(default_factory=dict)  # always
+    spread_variables: Variables = dataclasses.field(default_factory=dict)  # with a number of ranks per node
+    bound_variables: Variables = dataclasses.field(default_factory=dict)  # bind each rank
+    crowded_variables: Variables = dataclasses.field(default_factory=dict)  # with more ranks than CPUs
     # Collectives whose algorithm is read only in MPI_Init (docs/algorithms.md); "*": all.
     fixed_at_start: tuple[str, ...] = ()
     # The plugin for `srun --mpi=`; None: the library's own launcher uses Slurm.
@@ -104,16 +97,18 @@ class MpiLibrary:
 
     @property
     def hydra(self) -> bool:
-        """Whether Hydra is the launcher, else Open MPI's."""
+        """Whether the launcher is Hydra (MPICH, Intel MPI), not Open MPI's."""
         return self.options is HYDRA_OPTIONS
 
     def arguments(self, placement: Placement) -> list[str]:
         """The arguments of the launcher that place and bind ranks."""
-        words = self.spread if placement.per_node else ()
+        spread = self.spread if placement.per_node else ()
         if placement.crowded:
-            return placement.filled((*words, *self.crowded))
+            return placement.filled((*spread, *self.crowded))
         threads = self.threads if placement.unit == "hwthread" else ()
-        return placement.filled((*threads, *words, *(self.narrowed if placement.narrowed else self.bound)))
+        # A process may use only some of the CPUs under taskset, or in a batch job with a share of the node.
+        only_some = len(placement.cpus) < (os.cpu_count() or 1)
+        return placement.filled((*threads, *spread, *(self.narrowed if only_some else self.bound)))
 
     def environment(self, placement: Placement) -> dict[str, str]:
         """The environment variables for launcher and ranks."""
@@ -122,19 +117,23 @@ class MpiLibrary:
         return dict(zip(variables, placement.filled(variables.values()), strict=True))
 
     def owns(self, launcher: str | Path) -> bool:
-        """Whether a launcher belongs to this library, by its `--version`."""
+        """Whether a launcher belongs to this library, by the output of its option --version."""
         env = {**HOME, **os.environ}
         answer = subprocess.run(
             [launcher, "--version"], env=env, capture_output=True, text=True, errors="replace", check=False
         ).stdout
-        return re.search(self.version, answer, re.DOTALL) is not None
+        return re.search(self.launcher_version, answer, re.DOTALL) is not None
 
     def find_launcher(self) -> str | None:
         """Path of the launcher: the expected one, else mpirun or mpiexec on PATH if it belongs to this library."""
         expected = shutil.which(str(self.launcher))
         if expected:
             return expected
-        return next((path for name in PLAIN_LAUNCHERS if (path := shutil.which(name)) and self.owns(path)), None)
+        for name in PLAIN_LAUNCHERS:
+            path = shutil.which(name)
+            if path and self.owns(path):
+                return path
+        return None
 
 
 def fetched(name: str) -> Path:
@@ -142,6 +141,7 @@ def fetched(name: str) -> Path:
     return FETCHED / name / "bin" / "mpiexec"
 
 
+# Open MPI's launcher refuses to run as root without these.
 ROOT_ALLOWED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
 OPEN_MPI = MpiLibrary(
     "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", ("openmpi",), "Open MPI", OPEN_MPI_OPTIONS,
@@ -169,17 +169,18 @@ MPICH = MpiLibrary(
     srun_plugin="pmi2",
 )  # fmt: skip
 # openmpi and mpich are the system's libraries of any version. Later entries are more specific.
-LIBRARIES: Mapping[str, MpiLibrary] = {
+LIBRARIES: dict[str, MpiLibrary] = {
     "openmpi": OPEN_MPI,
     "mpich": MPICH,
     "openmpi5": dataclasses.replace(
-        OPEN_MPI, launcher=fetched("openmpi5"), version=r"Open MPI\) [5-9]|PRRTE", says="Open MPI v[5-9]",
+        OPEN_MPI, launcher=fetched("openmpi5"), launcher_version=r"Open MPI\) [5-9]|PRRTE",
+        library_version="Open MPI v[5-9]",
         # Without a fast network, one-sided communication by UCX prints warnings.
         variables={**OPEN_MPI.variables, **HOME, "OMPI_MCA_osc": "^ucx"},
     ),
     "mpich5": dataclasses.replace(
-        MPICH, launcher=fetched("mpich5"), version=r"HYDRA.*Version: *[5-9]", abis=("mpich", "abi"),
-        says=r"MPICH Version:\s*[5-9]",
+        MPICH, launcher=fetched("mpich5"), launcher_version=r"HYDRA.*Version: *[5-9]", abis=("mpich", "abi"),
+        library_version=r"MPICH Version:\s*[5-9]",
         # Ranks exchange compressed UCX addresses including uninitialized memory. If that does not compress well, the
         # message is too long for srun's pmi2 and MPI_Init fails; MPICH's own launcher accepts it.
         srun_plugin=None,
@@ -198,17 +199,20 @@ LIBRARIES: Mapping[str, MpiLibrary] = {
 
 def short_version(text: str) -> str:
     """Name and version from the text of MPI_Get_library_version, which may include the whole configuration."""
-    first = re.split(r",|\s+MPICH Release date|\n", text)[0]
-    return re.sub(r"\s+", " ", first.replace("Version:", "")).strip()
+    name_and_version = re.split(r",|\s+MPICH Release date|\n", text)[0]
+    return re.sub(r"\s+", " ", name_and_version.replace("Version:", "")).strip()
 
 
-def library_saying(version: str) -> str | None:
-    """The name of the library with this text of MPI_Get_library_version; None if unknown."""
-    return next((name for name, library in reversed([*LIBRARIES.items()]) if re.match(library.says, version)), None)
+def name_of_version(version: str) -> str | None:
+    """The name of the MPI library with this text of MPI_Get_library_version; None if unknown."""
+    for name, library in reversed(LIBRARIES.items()):  # the most specific one first
+        if re.match(library.library_version, version):
+            return name
+    return None
 
 
 def packaged(abi: str = "") -> Path | None:
-    """The wheel's directory of programs for an MPI ABI, its prefix if `abi` is empty; None if not from the wheel."""
+    """The wheel's directory of libraries for an MPI ABI, or the wheel's prefix without `abi`; None without a wheel."""
     package = Path(__file__).resolve().parents[1]
     for prefix in (package.parents[3], package.parent):  # <prefix>/lib/python3.N/site-packages; pip install --target
         if (prefix / "lib/downbeat").is_dir():
@@ -251,24 +255,30 @@ def linked_mpi(program: str) -> Path | None:
 
 
 def launcher_of(linked: Path) -> tuple[MpiLibrary, str] | None:
-    """The MPI library of a shared object and its launcher; another library's launcher would start P singletons."""
+    """The MPI library of a shared object, and the path of its launcher; None if it has no launcher here.
+
+    A launcher of another library would start the program as separate jobs of one rank each.
+
+    Args:
+        linked: path of the MPI library that a program would load; only a name if the file does not exist.
+    """
     abi = abi_of(linked) if linked.is_file() else NEEDED.get(linked.name)
-    able = [library for library in LIBRARIES.values() if abi in library.abis]
+    fitting = [library for library in LIBRARIES.values() if abi in library.abis]
     # Libraries may share a file name but not a directory: <prefix>/lib, or Intel's <prefix>/lib/release.
     for prefix in linked.parents[1:3]:
-        for name in PLAIN_LAUNCHERS[::-1]:
+        for name in reversed(PLAIN_LAUNCHERS):  # mpiexec first: Intel's mpirun starts the mpiexec.hydra on PATH
             launcher = shutil.which(str(prefix / "bin" / name))
-            owner = next((library for library in reversed(able) if launcher and library.owns(launcher)), None)
+            owner = next((library for library in reversed(fitting) if launcher and library.owns(launcher)), None)
             if launcher and owner:
                 return owner, launcher
-    for library in able:
+    for library in fitting:
         launcher = library.find_launcher()
         if launcher:
             return library, launcher
     return None
 
 
-# Lines before and after each message of Open MPI's mpirun.
+# Line before and after each message of Open MPI's mpirun.
 FRAME = b"-" * 74
 # Messages of mpirun after a non-zero exit status, dropped: the program has printed the reason.
 NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code", b"MPI_ABORT was invoked")
@@ -278,7 +288,7 @@ MORE_SLOTS = (
     b"launch: Open MPI's launcher has fewer slots than ranks, by default one per core; start fewer ranks, or add "
     b"--oversubscribe --bind-to none to the launcher's command\n"
 )
-LONGEST_MESSAGE = 40  # lines
+MAX_MESSAGE_LINES = 40  # a longer text after FRAME is not a message of mpirun, and is printed
 # Progress of downbeat-bench on standard error.
 PROGRESS = r"downbeat-bench: (?P<progress>(?:about|at least) .* left, \d+ % of .* measured), "
 # Lines without a reason: progress, and srun's last lines after a failed step.
@@ -304,7 +314,7 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
             continue
         message.append(line)
         closed = len(message) > 1 and line.startswith(FRAME)
-        if closed or len(message) == LONGEST_MESSAGE:
+        if closed or len(message) == MAX_MESSAGE_LINES:
             if closed and any(TOO_FEW_SLOTS in each for each in message):
                 write([MORE_SLOTS])
             elif not (closed and any(text in each for each in message for text in NEEDLESS)):
@@ -314,8 +324,11 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a file that has a reason, if any; programs print the reason of their end last."""
+    """The reason of a failure from a file of errors: its last line, without lines like `NO_REASON` if there are others.
+
+    Programs print the reason of their end last. "" if the file is empty.
+    """
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    reasons = [line.strip() for line in lines if line.strip(" -=*")]
+    reasons = [line.strip() for line in lines if line.strip(" -=*")]  # without separators
     reasons = [line for line in reasons if not NO_REASON.match(line)] or reasons
     return one_line(reasons[-1]) if reasons else ""

@@ -1,4 +1,7 @@
-"""The machine as the kernel describes it, and variables that influence measurements."""
+"""Reads the machine from /sys and /proc, and checks variables and settings that change measurements.
+
+`Finding` is an observation with a severity and advice; the checks of `downbeat doctor` (doctor.py) return findings.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine as the kernel describes it."""
+    """A machine as the kernel describes it; by default this one. Tests give other directories."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))  # processors
+    # Numbers of the processors (hardware threads) that this process may use.
+    allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
 
     def system(self, path: str) -> str | None:
         """The content of a file below /sys; None if it cannot be read."""
@@ -57,7 +61,7 @@ class Machine:
 
     @cached_property
     def online(self) -> frozenset[int]:
-        """The processors that are online."""
+        """The processors that are online; `allowed` if the kernel does not list them."""
         return parse_cpus(self.system("devices/system/cpu/online") or "") or self.allowed
 
     @cached_property
@@ -70,7 +74,7 @@ class Machine:
         return [frozenset(core) for core in cores.values()]
 
     def governors(self, cpus: Iterable[int]) -> str:
-        """Frequency governors of processors, each once; "" if unknown."""
+        """Names of the frequency governors of processors, each once, e.g. "performance, powersave"; "" if unknown."""
         names = {self.system(f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus}
         return ", ".join(sorted(filter(None, names)))
 
@@ -92,8 +96,8 @@ def parse_cpus(text: str) -> frozenset[int]:
     return frozenset(cpus)
 
 
-# Variables set by launchers and `downbeat.run.launch`: identifiers and addresses of a job, placement of ranks, Intel
-# MPI's processor data, installation directories, permission for root.
+# Names of variables set by launchers and `downbeat.run.launch`: identifiers and addresses of a job, placement of ranks,
+# Intel MPI's processor data, installation directories. They are not settings of the user.
 OF_LAUNCHERS = re.compile(
     r"OMPI_MCA_(orte_.*|prte_.*|plm.*|ras.*|ess.*|pmix.*|initial_wdir|num_procs|cpu_type|PREFIXES|shmem_RUNTIME_.*"
     r"|mpi_oversubscribe|mca_base_component_show.*|btl_base_warn.*)"
@@ -101,15 +105,15 @@ OF_LAUNCHERS = re.compile(
     r"|I_MPI_(INFO_.*|HYDRA_(UUID|TOPOLIB)|INTERNAL_.*|PIN_(INFO|MAPPING)|BIND_WIN_ALLOCATE|RETURN_WIN_MEM_NUMA|MPIRUN"
     r"|ROOT|SUBSTITUTE_INSTALLDIR)|FI_PROVIDER_PATH|DOWNBEAT_MPI"
 )
-# A value with its origin, as the attribute `environment` of a launch has it: "value (/path/file:line)".
-OF_FILE = re.compile(r"(.*) \((/[^()]*:\d+|override|command line)\)")
+# A value with its origin in the attribute `environment` of a launch: "value (/path/file:line)" or "value (override)".
+WITH_ORIGIN = re.compile(r"(.*) \((/[^()]*:\d+|override|command line)\)")
 
 
 class Setting(NamedTuple):
-    """A value and its origin: file and line; "" for the environment."""
+    """The value of a setting of an MPI library."""
 
     value: str
-    origin: str
+    origin: str  # file and line, "override" or "command line"; "": the environment
 
 
 def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
@@ -122,24 +126,27 @@ def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
     for line in str(context.get("environment", "")).splitlines():
         name, _, value = line.partition("=")
         if not OF_LAUNCHERS.fullmatch(name):
-            from_file = OF_FILE.fullmatch(value)
-            settings[name] = Setting(from_file[1], from_file[2]) if from_file else Setting(value, "")
+            with_origin = WITH_ORIGIN.fullmatch(value)
+            settings[name] = Setting(with_origin[1], with_origin[2]) if with_origin else Setting(value, "")
     return settings
 
 
-# Names of variables that change measurements.
+# Names of variables that change measurements: settings of MPI libraries, networks and Downbeat.
 CHANGES = re.compile(r"(OMPI_MCA|PMIX_MCA|PRTE_MCA|MPIR_CVAR|MPICH|I_MPI|UCX|FI|HCOLL|UCC|DOWNBEAT)_")
-SHOWN_VARIABLES = 5
+MAX_SHOWN_VARIABLES = 5
 ADVICE = "variables change what is measured and are recorded with the results; unset those that you do not want"
 
 
 def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Checks for settings of MPI libraries, networks and Downbeat, and for preloaded libraries."""
+    """Checks for settings of MPI libraries, networks and Downbeat, and for preloaded libraries.
+
+    `ranks` is not used: all checks of doctor.py have the same parameters.
+    """
     names = sorted(name for name in machine.environment if CHANGES.match(name) and not OF_LAUNCHERS.fullmatch(name))
     findings = []
     if names:
-        words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN_VARIABLES]]
-        more = f" and {len(names) - SHOWN_VARIABLES} more" if len(names) > SHOWN_VARIABLES else ""
+        words = [f"{name}={machine.environment[name]}" for name in names[:MAX_SHOWN_VARIABLES]]
+        more = f" and {len(names) - MAX_SHOWN_VARIABLES} more" if len(names) > MAX_SHOWN_VARIABLES else ""
         findings.append(Finding("variables", f"set: {', '.join(words)}{more}", "notice", ADVICE))
     if machine.environment.get("LD_PRELOAD"):
         seen = f"LD_PRELOAD={machine.environment['LD_PRELOAD']}"
@@ -149,7 +156,7 @@ def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG
 
 
 def set_elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -> list[Finding]:
-    """Settings of a launch that are not in this environment: from files, or set by the launcher.
+    """The finding on settings of a launch that are not in this environment: from files, or set by the launcher.
 
     Args:
         library: name of the library.

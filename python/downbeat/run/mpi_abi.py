@@ -13,17 +13,20 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-# ABI -> symbol (MPI_COMM_SELF, MPI_DUP_FN, or for the standard ABI a function that others may have too; tried last) and
-# number of the interface: libmpi.so.40, libmpi.so.12, libmpi_abi.so.1.
+# ABI -> symbol that identifies it, and number in the interface name (libmpi.so.40, libmpi.so.12, libmpi_abi.so.1). The
+# symbols stand for MPI_COMM_SELF and MPI_DUP_FN. Other libraries may also define the function of the standard ABI, so
+# it is tried last.
 MARKS = {"openmpi": ("ompi_mpi_comm_self", 40), "mpich": ("MPIR_Dup_fn", 12), "abi": ("MPI_Abi_get_version", 1)}
-# Needed library -> ABI, if the library file is missing. Debian renames MPICH's library.
+# Interface name of an MPI library -> its ABI, if the file of the library is missing. Debian renames MPICH's library.
 NEEDED = {"libmpi.so.40": "openmpi", "libmpi.so.12": "mpich", "libmpich.so.12": "mpich", "libmpi_abi.so.1": "abi"}
 
 IN_EVERY_LIBRARY = ("PMPI_Init", "PMPI_Get_version")  # profiling tools do not define the second
 
-LOAD, DYNAMIC, NOTE = 1, 2, 4  # segments
+# From elf.h: types of segments, tags of the dynamic section, and sizes of entries.
+LOAD, DYNAMIC, NOTE = 1, 2, 4
 HASH, STRTAB, SYMTAB, SONAME, GNU_HASH, DT_NEEDED = 4, 5, 6, 14, 0x6FFFFEF5, 1
-SYMBOL_BYTES = 24
+DYNAMIC_BYTES, SYMBOL_BYTES, NOTE_HEADER_BYTES = 16, 24, 12
+# Errors that reading a damaged file may raise.
 DAMAGES = (struct.error, KeyError, IndexError, OverflowError, ZeroDivisionError)
 
 
@@ -40,22 +43,22 @@ class SharedObject:
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # ValueError if empty
         if self.data[:5] != b"\x7fELF\x02":
             raise ValueError(f"'{path}' is not a 64-bit ELF file")
-        self.order = "<" if self.data[5] == 1 else ">"
+        self.order = "<" if self.data[5] == 1 else ">"  # byte order, for struct
         try:
-            (table,) = self.unpack("Q", 0x20)
-            size, count = self.unpack("HH", 0x36)
+            (table,) = self.unpack("Q", 0x20)  # e_phoff: offset of the program headers
+            size, count = self.unpack("HH", 0x36)  # e_phentsize, e_phnum
             # Type, flags, offset, address, physical address, size in the file, size in memory, alignment.
             self.segments = [self.unpack("IIQQQQQQ", table + i * size) for i in range(count)]
             self.entries = list(self.dynamic())
             self.tags = dict(self.entries)
-            self.strings = self.file_offset(self.tags[STRTAB])
+            self.strings = self.file_offset(self.tags[STRTAB])  # offset of the dynamic string table
             self.soname = self.text(self.tags[SONAME]) if SONAME in self.tags else ""
             self.needed = [self.text(value) for tag, value in self.entries if tag == DT_NEEDED]
         except DAMAGES as error:
             raise ValueError(f"'{path}' has no dynamic section that can be read") from error
 
     def unpack(self, form: str, offset: int) -> tuple[int, ...]:
-        """Numbers at a file offset, in the file's byte order."""
+        """Numbers at a file offset, in the file's byte order; `form` as for `struct`."""
         return struct.unpack_from(self.order + form, self.data, offset)
 
     def file_offset(self, address: int) -> int:
@@ -68,8 +71,8 @@ class SharedObject:
     def dynamic(self) -> Iterator[tuple[int, int]]:
         """Yields tags and values of the dynamic section."""
         for kind, _, offset, _, _, size, *_ in self.segments:
-            for at in range(offset, offset + size, 16) if kind == DYNAMIC else ():
-                tag, value = self.unpack("QQ", at)
+            for entry in range(offset, offset + size, DYNAMIC_BYTES) if kind == DYNAMIC else ():
+                tag, value = self.unpack("QQ", entry)
                 if tag == 0:
                     return
                 yield tag, value
@@ -82,12 +85,15 @@ class SharedObject:
     def defines(self, name: str) -> bool:
         """Whether the object defines a dynamic symbol."""
         try:
-            symbols = self.chain(name.encode()) if GNU_HASH in self.tags else self.bucket(name.encode())
+            if GNU_HASH in self.tags:
+                symbols = self.gnu_candidates(name.encode())
+            else:
+                symbols = self.system_v_candidates(name.encode())
             table = self.file_offset(self.tags[SYMTAB])
             for symbol in symbols:
                 (text,) = self.unpack("I", table + symbol * SYMBOL_BYTES)
                 (section,) = self.unpack("H", table + symbol * SYMBOL_BYTES + 6)
-                if section != 0 and self.text(text) == name:
+                if section != 0 and self.text(text) == name:  # section 0: only used, not defined
                     return True
         except DAMAGES:
             pass
@@ -97,25 +103,26 @@ class SharedObject:
         """Whether this is an MPI library, of whatever ABI."""
         return all(map(self.defines, IN_EVERY_LIBRARY))
 
-    def chain(self, name: bytes) -> Iterator[int]:
-        """Yields symbols with the hash of a name from the GNU hash table, which has only defined symbols."""
+    def gnu_candidates(self, name: bytes) -> Iterator[int]:
+        """Yields indices of symbols with the hash of a name, from the GNU hash table; it has only defined symbols."""
         value = 5381
         for byte in name:
             value = (value * 33 + byte) & 0xFFFFFFFF
         table = self.file_offset(self.tags[GNU_HASH])
-        buckets, first, filters, _ = self.unpack("IIII", table)
-        begin = table + 16 + 8 * filters
+        # Header: number of buckets, first symbol in the table, number of 8-byte words of the Bloom filter, its shift.
+        buckets, first, filter_words, _ = self.unpack("IIII", table)
+        begin = table + 16 + 8 * filter_words
         (symbol,) = self.unpack("I", begin + 4 * (value % buckets)) if buckets else (0,)
         while symbol >= max(first, 1):
-            (other,) = self.unpack("I", begin + 4 * (buckets + symbol - first))
-            if other | 1 == value | 1:
+            (entry,) = self.unpack("I", begin + 4 * (buckets + symbol - first))
+            if entry | 1 == value | 1:  # the hash, but for bit 0
                 yield symbol
-            if other & 1:
+            if entry & 1:  # the last symbol of the bucket
                 return
             symbol += 1
 
-    def bucket(self, name: bytes) -> Iterator[int]:
-        """Yields symbols in the bucket of a name from the System V hash table."""
+    def system_v_candidates(self, name: bytes) -> Iterator[int]:
+        """Yields the indices of symbols in the bucket of a name, from the System V hash table."""
         value = 0
         for byte in name:
             value = (value << 4) + byte
@@ -132,13 +139,15 @@ class SharedObject:
     def note(self) -> str:
         """The ABI in the wheel's ELF note; empty for other files."""
         for kind, _, begin, _, _, size, *_ in self.segments:
-            at, end = begin, min(begin + size, len(self.data))
-            while kind == NOTE and at + 12 <= end:
-                owner, length, _ = self.unpack("III", at)
-                text = at + 12 + (owner + 3) // 4 * 4
-                if self.data[at + 12 : at + 12 + owner] == b"downbeat\0":
-                    return self.data[text : text + length].rstrip(b"\0").decode(errors="replace")
-                at = text + (length + 3) // 4 * 4
+            note, end = begin, min(begin + size, len(self.data))
+            while kind == NOTE and note + NOTE_HEADER_BYTES <= end:
+                # Header (length of the owner's name, length of the text, type), then name and text, padded to 4 bytes.
+                owner_length, text_length, _ = self.unpack("III", note)
+                owner = note + NOTE_HEADER_BYTES
+                text = owner + (owner_length + 3) // 4 * 4
+                if self.data[owner : owner + owner_length] == b"downbeat\0":
+                    return self.data[text : text + text_length].rstrip(b"\0").decode(errors="replace")
+                note = text + (text_length + 3) // 4 * 4
         return ""
 
 
@@ -157,10 +166,12 @@ def is_mpi(path: Path) -> bool:
 
 
 def abi_of(path: Path) -> str | None:
-    """The ABI of an MPI library: openmpi, mpich or abi; None for other files."""
+    """The ABI of an MPI library: openmpi, mpich or abi (the standard one); None for other files."""
     library = read_object(path)
     if library is None or not library.is_mpi():
         return None
     abi = next((abi for abi, (symbol, _) in MARKS.items() if library.defines(symbol)), None)
-    number = re.search(r"\.so\.(\d+)", library.soname)  # None if a renamed library has no number: any ABI
-    return abi if abi and (number is None or int(number[1]) == MARKS[abi][1]) else None
+    number = re.search(r"\.so\.(\d+)", library.soname)  # None if the library was renamed: its symbol decides alone
+    if abi is None or (number and int(number[1]) != MARKS[abi][1]):
+        return None
+    return abi

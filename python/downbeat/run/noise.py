@@ -1,4 +1,8 @@
-"""The noise floor: interruptions of a busy loop, measured on all cores at once."""
+"""Measures the noise floor of a machine: interruptions of a busy loop, on all cores at once.
+
+`measure` starts this module as a program, once per processor. A loop reads the clock without pause; a gap between two
+readings that is longer than a step of the loop is an interruption.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ from dataclasses import dataclass
 from downbeat.errors import DownbeatError
 from downbeat.run.machine import Finding
 
-SHORTEST_NS = 1000  # shortest interruption; a loop step takes tens of ns, with the hpet clock 1000 ns
-CALIBRATION_STEPS = 10_001
+MIN_GAP_NS = 1000  # shortest interruption that counts; a step takes tens of ns, with the hpet clock 1000 ns
+CALIBRATION_STEPS = 10_001  # steps whose median is the duration of a step; odd, so the median is a value
 
 
 def interruptions(start_ns: int, seconds: float) -> tuple[list[int], int, int]:
@@ -27,7 +31,7 @@ def interruptions(start_ns: int, seconds: float) -> tuple[list[int], int, int]:
         seconds: duration.
 
     Returns:
-        The durations of interruptions without a median step of the loop, the run time, and that step; ns.
+        The durations of interruptions, minus a median step of the loop; the run time; the median step. All in ns.
     """
     clock = time.perf_counter_ns
     stamps = [clock() for _ in range(CALIBRATION_STEPS)]
@@ -39,13 +43,14 @@ def interruptions(start_ns: int, seconds: float) -> tuple[list[int], int, int]:
     end = first + int(seconds * 1e9)
     while before < end:
         now = clock()
-        if now - before - step > SHORTEST_NS:
+        if now - before - step > MIN_GAP_NS:
             gaps.append(now - before - step)
         before = now
     return gaps, before - first, step
 
 
 def main() -> None:
+    """Runs the loop on one processor and prints its interruptions. Arguments: processor, start in ns, seconds."""
     cpu, start_ns, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     os.sched_setaffinity(0, {cpu})
     gc.disable()
@@ -53,23 +58,24 @@ def main() -> None:
     print(json.dumps({"cpu": cpu, "gaps_ns": gaps, "elapsed_ns": elapsed, "step_ns": step}))
 
 
-THRESHOLDS_US = (1, 5, 50)
+THRESHOLDS_US = (1, 5, 50)  # durations of interruptions; rates of longer ones are reported
 LOOP_START_SECONDS = 0.5  # until all loops are ready
-LOOP_PATIENCE_SECONDS = 60
-# Lost shares of time: below the first, samples of some microseconds are rarely interrupted.
-LITTLE_LOST = 0.001
-MUCH_LOST = 0.02
+LOOP_PATIENCE_SECONDS = 60  # for a loop to report after its end
+# Lost shares of time. Up to the first, samples of some microseconds are rarely interrupted (good). Up to the second, a
+# notice.
+MAX_LOST_GOOD = 0.001
+MAX_LOST_NOTICE = 0.02
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How a busy loop on one processor was interrupted.
+    """The interruptions of a busy loop on one processor.
 
     Attributes:
         cpu: the processor.
         longest: longest interruption, s.
         per_second: threshold in us -> rate of longer interruptions, 1/s.
-        lost: share of time lost.
+        lost: share of the run time lost in interruptions.
         resolution: step of the loop, s; shorter interruptions are not detected.
     """
 
@@ -81,7 +87,7 @@ class Noise:
 
 
 def noise_of(cpu: int, gaps_ns: list[int], elapsed_ns: int, step_ns: int) -> Noise:
-    """Summarizes the interruptions of a loop, all times in ns."""
+    """Summarizes the results of `interruptions` on a processor."""
     seconds = elapsed_ns * 1e-9
     return Noise(
         cpu=cpu,
@@ -126,10 +132,10 @@ def judge_noise(noises: list[Noise]) -> Finding:
         f"processor {worst.cpu} lost {worst.lost:.2%} of its time, interrupted {worst.per_second[5]:.0f} times per "
         f"second for more than 5 us; the longest of all took {longest * 1e6:.0f} us"
     )
-    if worst.lost <= LITTLE_LOST:
+    if worst.lost <= MAX_LOST_GOOD:
         return Finding("noise", seen, "good")
     advice = "interrupted samples are slow: trust medians; percentiles above the 90th show the machine"
-    if worst.lost <= MUCH_LOST:
+    if worst.lost <= MAX_LOST_NOTICE:
         return Finding("noise", seen, "notice", advice)
     return Finding("noise", seen, "problem", f"look for the cause (top, /proc/interrupts); {advice}")
 

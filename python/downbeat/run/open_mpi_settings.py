@@ -1,4 +1,8 @@
-"""The rules file of Open MPI's coll_tuned that is in force in a launch, and whether that version misreads it."""
+"""Finds the rules file of Open MPI's coll_tuned that is in force in a launch, and warns if that version misreads it.
+
+A rules file chooses algorithms of collectives by communicator size and message size. It is a list of numbers (classic
+form), or JSON since Open MPI 6.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,13 @@ from pathlib import Path
 
 from downbeat.run.machine import Finding, Setting
 
-MCA = "OMPI_MCA_"
+MCA = "OMPI_MCA_"  # environment variable of a parameter: this prefix and the parameter's name
 PREFIX = f"{MCA}coll_tuned_"
 FILENAME = f"{PREFIX}dynamic_rules_filename"
 USE_RULES = f"{PREFIX}use_dynamic_rules"
 
 JSON_SINCE = 6  # major version of the first reader of JSON, which misreads the classic form
+# Begin of a classic file: a version line, or a number after white space and comments.
 CLASSIC = re.compile(r"rule-file-version-\d|(\s|#.*\n)*\d")
 
 
@@ -26,8 +31,10 @@ def major_version(text: str) -> int | None:
 
 def rules_in_force(settings: Mapping[str, Setting]) -> str:
     """Path of the rules file that the library reads; "" if none."""
-    none = Setting("", "")
-    return settings.get(FILENAME, none).value if settings.get(USE_RULES, none).value in ("1", "true") else ""
+    unset = Setting("", "")
+    if settings.get(USE_RULES, unset).value not in ("1", "true"):
+        return ""
+    return settings.get(FILENAME, unset).value
 
 
 def misread_rules(version: str, settings: Mapping[str, Setting]) -> str:

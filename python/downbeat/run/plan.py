@@ -1,10 +1,14 @@
-"""The plan of an experiment: launches of the same cells under each configuration, in random order."""
+"""The plan of an experiment: launches of the same cells under each configuration, in random order.
+
+A configuration is a library, a number of ranks, an environment and a variant. A round is one launch of each
+configuration; all launches of a round have the same number. A launch measures all cells, or a portion of them if the
+library reads algorithms only in MPI_Init.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 import random
 import re
 from collections.abc import Mapping
@@ -12,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from downbeat.run.durations import time_limit
-from downbeat.run.simulation import launch_seconds, seeded
+from downbeat.run.simulation import launch_seconds
 from downbeat.text import counted, name_of, split_list
 
 REPETITIONS = 1000  # default of downbeat-bench
 MAX_REPETITIONS = 10_000  # default limit of its stopping rules
-RANGE = 24  # assumed number of sizes in a range: powers of two up to 16 MiB
+SIZES_OF_RANGE = 24  # assumed number of sizes in a range: powers of two up to 16 MiB
 # Options whose values are combined into cells.
 PLAN_FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
 
@@ -38,12 +42,18 @@ class Measurement:
         return words
 
     def time_limit(self, ranks: int, platform: str = "") -> float:
-        """The default time limit of a launch, on a simulated platform if there is one, s."""
-        factors = [split_list(self.options.get(name, "")) for name in PLAN_FACTORS]
-        cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in words) for words in factors)
-        unbounded = MAX_REPETITIONS if "stop" in self.options else REPETITIONS
-        repetitions = int(self.options.get("repetitions", unbounded))
-        # An upper bound: some combinations of factors do not exist.
+        """The default time limit of a launch, s.
+
+        Args:
+            ranks: number of ranks.
+            platform: specification of the simulated cluster; "": a real machine.
+        """
+        cells = 1  # of an operation; an upper bound, because some combinations of factors do not exist
+        for name in PLAN_FACTORS:
+            values = split_list(self.options.get(name, ""))
+            cells *= sum(SIZES_OF_RANGE if ":" in name_of(value) else 1 for value in values)
+        default = MAX_REPETITIONS if "stop" in self.options else REPETITIONS
+        repetitions = int(self.options.get("repetitions", default))
         samples = len(self.operations) * cells * repetitions
         return time_limit(launch_seconds(platform, ranks, samples, self.operations))
 
@@ -61,13 +71,18 @@ def parse_choices(text: str) -> dict[str, list[str]]:
     operation = ""
     for word in split_list(text):
         name, equals, algorithm = word.rpartition("=")
-        operation = name if equals else operation
+        if equals:
+            operation = name
         choices.setdefault(operation, []).append(algorithm)
     return choices
 
 
 def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> list[Measurement]:
     """The measurement split into portions, so that each launch needs one algorithm per fixed collective.
+
+    Portion k has the k-th algorithm of every fixed operation; only the first portion has operations without further
+    algorithms. If the barrier is fixed, there are such portions for each of its algorithms; all but the first barrier
+    algorithm are measured only with synchronizers that call MPI_Barrier.
 
     Args:
         measurement: the complete measurement.
@@ -80,10 +95,11 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
     def fixed(collective: str) -> bool:
         return "*" in fixed_at_start or collective in fixed_at_start
 
-    rounds = max([1, *(len(names) for operation, names in choices.items() if fixed(operation))])
-    barrier_rounds: list[str] = barriers if fixed("barrier") and len(barriers) > 1 else [",".join(barriers)]
+    max_algorithms = max([1, *(len(names) for operation, names in choices.items() if fixed(operation))])
+    # The value of --barrier-algorithm in each group of portions.
+    barrier_values: list[str] = barriers if fixed("barrier") and len(barriers) > 1 else [",".join(barriers)]
     portions = []
-    for position, index in itertools.product(range(len(barrier_rounds)), range(rounds)):
+    for barrier_index, index in itertools.product(range(len(barrier_values)), range(max_algorithms)):
         portion_options = dict(options)
         operations = measurement.operations
         if index > 0:
@@ -99,16 +115,16 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
         if chosen:
             portion_options["algorithm"] = ",".join(f"{name}={','.join(names)}" for name, names in chosen.items())
         if barriers:
-            portion_options["barrier-algorithm"] = barrier_rounds[position]
-        if position > 0:
+            portion_options["barrier-algorithm"] = barrier_values[barrier_index]
+        if barrier_index > 0:
             callers = [name for name in split_list(options.get("sync", DEFAULT_SYNC)) if CALLS_BARRIER.match(name)]
             portion_options["sync"] = ",".join(callers)
-        if operations and (position == 0 or portion_options["sync"]):
+        if operations and (barrier_index == 0 or portion_options["sync"]):
             portions.append(dataclasses.replace(measurement, operations=operations, options=portion_options))
     return portions if len(portions) > 1 else [measurement]
 
 
-# Columns of the configuration, which is fixed for a launch.
+# Factors that are fixed for a launch: the columns of a configuration.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
 DEFAULT_ENVIRONMENT = "default"
 DEFAULT_VARIANT = "default"
@@ -124,17 +140,13 @@ class Library:
     launcher: str = ""
     # Collectives whose algorithm the library reads only in MPI_Init: one algorithm per launch; "*": all.
     fixed_at_start: tuple[str, ...] = ()
-    ranks_per_node: int = 0  # most ranks on a node; 0: the launcher decides
+    ranks_per_node: int = 0  # maximum number of ranks on a node; 0: the launcher decides
     simulate: str = ""  # specification of a simulated cluster, in place of a launcher; "": a real machine
 
     def start(self, launcher: str = "") -> list[str]:
         """Options of downbeat.run.launch that choose the simulator or a launcher; `launcher` replaces the library's."""
         options = {"--simulate": self.simulate, "--launcher": launcher or self.launcher}
         return [word for option, value in options.items() if value for word in (option, value)]
-
-    def of_launch(self, number: int) -> Library:
-        """The library for the launch with a number, from 1: simulated clusters get another seed."""
-        return dataclasses.replace(self, simulate=seeded(self.simulate, number))
 
 
 @dataclass(frozen=True)
@@ -147,7 +159,10 @@ class Environment:
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant: another program, launcher, shared object or variables. Variants are launched in turn."""
+    """A variant of what is measured: another program, launcher, shared object or variables, for a comparison.
+
+    The variants of a configuration are launched one after another in each round.
+    """
 
     name: str = DEFAULT_VARIANT
     bench: str = ""  # replaces the library's
@@ -158,10 +173,11 @@ class Variant:
     def operation(self, word: str) -> str:
         """An operation with its shared object replaced by the variant's; parameters are kept."""
         path, parenthesis, parameters = word.partition("(")
-        replacement = next(
-            (each for each in self.operations if "/" in path and Path(each).name == Path(path).name), path
-        )
-        return f"{replacement}{parenthesis}{parameters}"
+        if "/" in path:
+            for replacement in self.operations:
+                if Path(replacement).name == Path(path).name:
+                    return f"{replacement}{parenthesis}{parameters}"
+        return word
 
 
 @dataclass(frozen=True)
@@ -180,7 +196,7 @@ class LaunchKey:
 
     def __str__(self) -> str:
         portion = f"-portion{self.portion}" if self.portion else ""
-        variant = "" if self.variant == DEFAULT_VARIANT else f"@{self.variant}"  # no name has this character
+        variant = "" if self.variant == DEFAULT_VARIANT else f"@{self.variant}"  # names cannot contain "@"
         return f"{self.library}-n{self.ranks}-{self.environment}{variant}-{self.number:03}{portion}"
 
     @property
@@ -202,15 +218,15 @@ class Plan:
     environments: tuple[Environment, ...] = (Environment(),)
     variants: tuple[Variant, ...] = (Variant(),)
     launches: int = 10  # per configuration
-    # Most rounds to get `launches` per configuration in one state of the machine; 0: `launches`.
+    # Maximum number of rounds to get `launches` per configuration in one state of the machine; 0: `launches`.
     most_rounds: int = 0
     interval: float = 0.0  # s between starts of rounds; 0: no pause
     over: float = 0.0  # s from the start of the first round to that of the last; 0: not spread
     timeout: float = 0.0  # s per launch; 0: estimated from its size
     seed: int = 0
-    # Launch more until each cell's interval has at most this relative width, (high - low) / estimate; 0: do not.
+    # Add rounds until each cell's interval has at most this relative width, (high - low) / estimate; 0: no rounds.
     width: float = 0.0
-    max_launches: int = 50
+    max_launches: int = 50  # limit of these rounds
 
     @property
     def spacing(self) -> float:
@@ -219,7 +235,7 @@ class Plan:
 
     @property
     def on_machine(self) -> Plan:
-        """The plan without simulated clusters: no library, and so no launch, is left of a simulation."""
+        """The plan without simulated clusters; a simulated experiment then has no library, so no launch."""
         return dataclasses.replace(self, libraries=tuple(each for each in self.libraries if not each.simulate))
 
     def library(self, name: str) -> Library:
@@ -240,8 +256,10 @@ class Plan:
 
     def configurations(self) -> list[tuple[object, ...]]:
         """All configurations in the order of the plan and of tables; values in the order of `LAUNCH_FACTORS`."""
-        names = [[choice.name for choice in choices] for choices in (self.libraries, self.environments, self.variants)]
-        return list(itertools.product(names[0], self.ranks, *names[1:]))
+        libraries = [library.name for library in self.libraries]
+        environments = [environment.name for environment in self.environments]
+        variants = [variant.name for variant in self.variants]
+        return list(itertools.product(libraries, self.ranks, environments, variants))
 
     def measurement_of(self, key: LaunchKey) -> Measurement:
         """The measurement of a launch: its portion, with the variant's operations."""
@@ -261,7 +279,7 @@ class Plan:
         return {**self.environment(key.environment).variables, **self.variant(key.variant).variables}
 
     def measurements(self, library: Library) -> list[Measurement]:
-        """The measurements of a library's launches of one number: the portions, mostly only one."""
+        """The measurements of a library's launches in a round: one, or its portions."""
         return portions_of(self.measurement, library.fixed_at_start)
 
     def round_order(self, number: int) -> list[LaunchKey]:
@@ -273,20 +291,22 @@ class Plan:
         order = []
         for library in self.libraries:
             count = len(self.measurements(library))
+            portions = range(1, count + 1) if count > 1 else [0]
             order += [
                 LaunchKey(library.name, ranks, environment.name, number, portion)
                 for ranks in self.ranks
                 for environment in self.environments
-                for portion in (range(1, count + 1) if count > 1 else [0])
+                for portion in portions
             ]
         random.Random(f"{self.seed} {number}").shuffle(order)
-        return [dataclasses.replace(key, variant=name) for key in order for name in self.turns(key)]
+        return [dataclasses.replace(key, variant=name) for key in order for name in self.variant_order(key)]
 
-    def turns(self, key: LaunchKey) -> list[str]:
+    def variant_order(self, key: LaunchKey) -> list[str]:
         """Names of the variants in launch order; the variant of `key` is ignored."""
         names = [variant.name for variant in self.variants]
-        drawn = dataclasses.replace(key, number=(key.number + 1) // 2)
-        random.Random(f"{self.seed} {drawn}").shuffle(names)
+        # Rounds 1 and 2 share a seed, as do 3 and 4 ...; the second one of a pair has the reversed order.
+        pair = dataclasses.replace(key, number=(key.number + 1) // 2)
+        random.Random(f"{self.seed} {pair}").shuffle(names)
         return names if key.number % 2 else names[::-1]
 
     def launch_order(self) -> list[LaunchKey]:

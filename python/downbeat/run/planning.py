@@ -1,4 +1,7 @@
-"""Makes a plan from a request: finds programs, libraries and the number of ranks."""
+"""Makes a plan from a request: finds programs, libraries and the number of ranks, and fills in defaults.
+
+A request (request.py) has only the settings that the user gave; a plan (plan.py) has a value for each.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,21 @@ from downbeat.run.bench import (
     library_of,
     srun_launcher,
 )
-from downbeat.run.bench_options import wrong
+from downbeat.run.bench_options import invalid_value
 from downbeat.run.job import Job, job_of, places_ranks
 from downbeat.run.launch import cpus_per_core
 from downbeat.run.libraries import CHECKOUT, LIBRARIES, packaged_bench
 from downbeat.run.plan import Environment, Library, Measurement, Plan, Variant
 from downbeat.run.request import MAX_LAUNCHES, Program, Request
-from downbeat.run.simulation import SIMULATOR, Platform, options_of, parse_platform
+from downbeat.run.simulation import SIMULATOR, options_of, parse_platform
 from downbeat.text import name_of
 
-DEFAULT_LAUNCHES, MAX_LAUNCHES_FOR_WIDTH = 10, 50
-# Spread over a time: 20 launches suffice to detect correlation of successive launches.
-MAX_SPREAD_LAUNCHES, MIN_SPACING_SECONDS = 20, 30.0  # s
-ROUNDS_PER_LAUNCH = 2  # at most, to get all launches in one state of the machine
+DEFAULT_LAUNCHES = 10  # per configuration
+MAX_LAUNCHES_FOR_WIDTH = 50  # default limit with --width
+# Defaults if launches are spread over a time (--over): 20 launches suffice to detect correlation of successive
+# launches.
+MAX_SPREAD_LAUNCHES, MIN_SPACING_SECONDS = 20, 30.0
+MAX_ROUNDS_PER_LAUNCH = 2  # to get all launches in one state of the machine
 
 
 def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
@@ -37,7 +42,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
 
     Args:
         request: the requested experiment.
-        stored: returns the stored plan of an experiment by name, if any; its seed is kept.
+        stored: reads the plan of an earlier run by the name of the experiment, None without one; its seed is kept.
 
     Raises:
         UsageError: settings contradict each other, or there is no downbeat-bench for a library.
@@ -52,18 +57,28 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     per_node = request.ranks_per_node or 0
     for variant in variants:
         check_placing(variant.launcher, per_node)
-    ranks = request.ranks or (platform.ranks if platform else default_ranks(job_of(libraries[0].launcher), per_node),)
-    if platform:
-        check_room(platform, max(ranks))
+    if request.ranks:
+        ranks = request.ranks
+    elif platform:
+        ranks = (platform.ranks,)
+    else:
+        ranks = (default_ranks(job_of(libraries[0].launcher), per_node),)
+    if platform and max(ranks) > platform.ranks:
+        raise UsageError(
+            f"ranks: {max(ranks)} do not fit on {platform.nodes} simulated nodes of {platform.ranks_per_node}; "
+            "raise nodes or ranks_per_node"
+        )
     launches = request.launches or DEFAULT_LAUNCHES
     if request.over and not request.launches:  # one launch each 30 s, from 10 to 20
         launches = max(DEFAULT_LAUNCHES, min(MAX_SPREAD_LAUNCHES, int(request.over / MIN_SPACING_SECONDS)))
-    most = request.max_launches or max(MAX_LAUNCHES_FOR_WIDTH, launches)
-    if most < launches:
-        raise wrong("max-launches", most, f"a whole number, from {launches} to {MAX_LAUNCHES}")
+    max_launches = request.max_launches or max(MAX_LAUNCHES_FOR_WIDTH, launches)
+    if max_launches < launches:
+        raise invalid_value("max-launches", max_launches, f"a whole number, from {launches} to {MAX_LAUNCHES}")
     name = request.name or name_after(request.operations)
     earlier = stored(name)
-    drawn = earlier.seed if earlier else random.SystemRandom().randrange(1_000_000)
+    seed = request.seed
+    if seed is None:
+        seed = earlier.seed if earlier else random.SystemRandom().randrange(1_000_000)
     return Plan(
         name=name,
         measurement=Measurement(request.operations, bench_options(request)),
@@ -73,18 +88,18 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
         variants=variants,
         launches=launches,
         # A simulated cluster has one state; a single launch is not compared with others.
-        most_rounds=launches if platform or launches == 1 else min(ROUNDS_PER_LAUNCH * launches, MAX_LAUNCHES),
+        most_rounds=launches if platform or launches == 1 else min(MAX_ROUNDS_PER_LAUNCH * launches, MAX_LAUNCHES),
         interval=request.interval or 0.0,
         over=request.over or 0.0,
         timeout=request.timeout or 0.0,
-        seed=drawn if request.seed is None else request.seed,
+        seed=seed,
         width=request.width or 0.0,
-        max_launches=most,
+        max_launches=max_launches,
     )
 
 
 def check_spread(request: Request) -> None:
-    """Checks that launches can be spread over a time.
+    """Checks that no setting contradicts `over`, the time that launches are spread over.
 
     Raises:
         UsageError: another setting contradicts `over`.
@@ -119,7 +134,7 @@ def default_ranks(job: Job, per_node: int) -> int:
 
     Args:
         job: the nodes that ranks run on.
-        per_node: most ranks on a node; 0: not set.
+        per_node: maximum number of ranks on a node; 0: not set.
     """
     if per_node and job.nodes:
         return max(2, job.nodes * per_node)
@@ -132,7 +147,7 @@ def default_ranks(job: Job, per_node: int) -> int:
 
 def libraries_of(request: Request) -> tuple[Library, ...]:
     """The MPI libraries, each with its downbeat-bench and its launcher; by default the first that is built."""
-    benches = dict(request.bench or {})
+    benches = dict(request.bench or {})  # name of a library, or "" for any -> path
     if not (benches or request.libraries) and request.variants and request.variants[0].bench:
         benches = {"": request.variants[0].bench}  # determines the library of all variants
     if request.libraries:
@@ -162,7 +177,17 @@ def libraries_of(request: Request) -> tuple[Library, ...]:
 
 
 def planned_library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
-    """A library for a plan; `per_node`: most ranks on a node, 0: the launcher decides."""
+    """A library for a plan.
+
+    Args:
+        name: name of the library.
+        bench: path of downbeat-bench.
+        launcher: command of the launcher; "": srun in a Slurm job if it has the plugin, else the library's launcher.
+        per_node: maximum number of ranks on a node; 0: the launcher decides.
+
+    Raises:
+        UsageError: downbeat-bench is built for another library, or `check_placing` refuses the launcher.
+    """
     of_wheel = name in LIBRARIES and bench == packaged_bench()
     owner = (name, LIBRARIES[name]) if of_wheel else library_of(bench)
     if owner and name in LIBRARIES and not set(owner[1].abis) & set(LIBRARIES[name].abis):
@@ -200,21 +225,20 @@ def check_variants(variants: Sequence[Variant], operations: Sequence[str], libra
     for variant in variants:
         for path in variant.operations:
             if Path(path).name not in files:
-                there = (
-                    f"the files of operations are {', '.join(dict.fromkeys(files))}"
-                    if files
-                    else "no operation is a file"
-                )
-                raise UsageError(f"variants.{variant.name}.operation: '{path}' replaces no operation; {there}")
+                existing = "no operation is a file"
+                if files:
+                    existing = f"the files of operations are {', '.join(dict.fromkeys(files))}"
+                raise UsageError(f"variants.{variant.name}.operation: '{path}' replaces no operation; {existing}")
         if (variant.bench or variant.launcher) and len(libraries) > 1:
             key = "bench" if variant.bench else "launcher"
             names = ", ".join(each.name for each in libraries)
             raise UsageError(f"variants.{variant.name}: a {key} belongs to one MPI library, not to {names}")
-        kinds = [owner[0] for path in (libraries[0].bench, variant.bench) if path and (owner := library_of(path))]
-        if len(set(kinds)) > 1:
+        expected = library_of(libraries[0].bench) if libraries[0].bench else None
+        actual = library_of(variant.bench) if variant.bench else None
+        if expected and actual and expected[0] != actual[0]:
             raise UsageError(
-                f"variants.{variant.name}: '{variant.bench}' is linked with {kinds[1]}, not {kinds[0]}; compare kinds "
-                f"of MPI library by libraries (--mpi {kinds[0]},{kinds[1]})"
+                f"variants.{variant.name}: '{variant.bench}' is linked with {actual[0]}, not {expected[0]}; compare "
+                f"kinds of MPI library by libraries (--mpi {expected[0]},{actual[0]})"
             )
 
 
@@ -226,15 +250,17 @@ def find_simulator() -> str:
     """
     if bench := built(SIMULATOR) or installed(SIMULATOR):
         return bench
-    raise UsageError(
-        f"the simulator is not built; run {how_to_build(SIMULATOR)}"
-        if (CHECKOUT / "CMakeLists.txt").is_file()
-        else "only a checkout of Downbeat has the simulator; run 'make build MPI=simgrid' there"
-    )
+    if (CHECKOUT / "CMakeLists.txt").is_file():
+        raise UsageError(f"the simulator is not built; run {how_to_build(SIMULATOR)}")
+    raise UsageError("only a checkout of Downbeat has the simulator; run 'make build MPI=simgrid' there")
 
 
 def simulated_library(request: Request) -> Library:
-    """The simulator, as the library of a plan."""
+    """The simulator, as the library of a plan.
+
+    Raises:
+        UsageError: the request has settings of MPI libraries, or the simulator is not built.
+    """
     launchers = (request.launcher, *(variant.launcher for variant in request.variants or ()))
     if request.libraries or any(launchers) or request.ranks_per_node:
         raise UsageError(
@@ -243,16 +269,3 @@ def simulated_library(request: Request) -> Library:
         )
     bench = next(iter((request.bench or {}).values()), "") or find_simulator()
     return Library(SIMULATOR, bench, simulate=request.simulate or "")
-
-
-def check_room(platform: Platform, ranks: int) -> None:
-    """Checks that ranks fit on a simulated cluster.
-
-    Raises:
-        UsageError: they do not.
-    """
-    if ranks > platform.ranks:
-        raise UsageError(
-            f"ranks: {ranks} do not fit on {platform.nodes} simulated nodes of {platform.ranks_per_node}; "
-            "raise nodes or ranks_per_node"
-        )

@@ -1,4 +1,7 @@
-"""Progress of an experiment: a live display on a terminal, else a line per launch."""
+"""Shows the progress of an experiment: a live display on a terminal, else a line per launch.
+
+`Plain` and `Terminal` are watchers: `execute` calls their methods at each event (execute.py).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,11 @@ from downbeat.text import MICROSECONDS, counted, duration_text, microseconds, pr
 
 
 class Screen(Console):
-    """The console of standard output or error; on a terminal it bypasses `streams.Shown`."""
+    """The console of standard output or error.
+
+    On a terminal it bypasses `streams.Shown`, which would make its control codes visible, and makes texts printable
+    itself.
+    """
 
     def __init__(self, stderr: bool = False) -> None:
         stream = sys.stderr if stderr else sys.stdout
@@ -45,13 +52,13 @@ class Screen(Console):
 CAPTION = "latency in us, mean over ranks: the typical median of n launches; +-: half the 95 % interval"
 # Names of columns -> headings of the table.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
-SHOWN_ALWAYS = ("operation", "size")
-START = ("synchronizer", "barrier_algorithm")
+SHOWN_ALWAYS = ("operation", "size")  # factors that are columns of the table even if they do not vary
+START = ("synchronizer", "barrier_algorithm")  # factors side by side in the table; all others distinguish rows
 MAX_SYNCHRONIZERS = 3  # synchronizers in the table; `downbeat show` has all
 
 
 def title_of(key: LaunchKey) -> str:
-    """A launch as text for users."""
+    """A launch as text for users, e.g. "openmpi, 4 ranks, launch 3"."""
     return f"{key.configuration}, launch {key.number}{f', portion {key.portion}' if key.portion else ''}"
 
 
@@ -59,52 +66,55 @@ class Pace:
     """The durations of launches so far, and an estimate of the time left.
 
     Args:
-        per_round: launches in a round.
+        per_round: number of launches in a round.
         interval: minimum time between starts of rounds, s.
     """
 
     def __init__(self, per_round: int = 1, interval: float = 0.0) -> None:
-        self.seconds: dict[str, list[float]] = {}  # configuration -> durations
+        self.seconds: dict[str, list[float]] = {}  # configuration -> durations of launches, s
         self.per_round, self.interval = per_round, interval
 
     def add(self, ended: Ended) -> None:
+        """Adds a launch that has ended."""
         self.seconds.setdefault(ended.key.configuration, []).append(ended.seconds)
 
     def left(self, launches: int) -> float | None:
-        """The time that launches will take, s, by the mean over configurations; None if unknown."""
+        """The time that some launches will take, s, by the mean over configurations; None before the first launch."""
         if not self.seconds:
             return None
-        return self.of(launches, sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds))
+        means = [sum(durations) / len(durations) for durations in self.seconds.values()]
+        return self.total(launches, sum(means) / len(means))
 
-    def of(self, launches: int, mean: float) -> float:
-        """The time that launches of a mean duration take, pauses between rounds included; s."""
+    def total(self, launches: int, mean: float) -> float:
+        """The time that launches of a mean duration take, s, with the pauses between rounds."""
         rounds, remainder = divmod(launches, self.per_round)
         return rounds * max(self.interval, self.per_round * mean) + remainder * mean
 
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
-    """Text after a comma: the time that remaining launches take; "" if unknown."""
+    """Text, e.g. ", about 3 min left": the time that the remaining launches take; "" if unknown."""
     return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
 
 
 def spread_text(plan: Plan) -> str:
-    """Text: the spacing of launches that are spread over a time."""
-    each = "one" if len(plan.round_order(1)) == 1 else "a round of them"
-    return f"{each} every {duration_text(plan.spacing)} over {duration_text(plan.over)}"
+    """Text on launches that are spread over a time: "one every 30 s over 10 min"."""
+    unit = "one" if len(plan.round_order(1)) == 1 else "a round of them"
+    return f"{unit} every {duration_text(plan.spacing)} over {duration_text(plan.over)}"
 
 
 def clock_time(seconds: float) -> str:
-    """The time of day for s since 1970, with the date if it is not today."""
-    at, now = time.localtime(seconds), time.localtime()
-    return time.strftime("%H:%M:%S" if at[:3] == now[:3] else "%H:%M:%S on %d %b", at)
+    """The local time of day for s since 1970, with the date if it is not today."""
+    moment = time.localtime(seconds)
+    is_today = moment[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M:%S" if is_today else "%H:%M:%S on %d %b", moment)
 
 
-def progress_table(estimates: Estimates, most: int | None = None) -> Table:
-    """The table of the cells' estimates so far, synchronizers side by side.
+def progress_table(estimates: Estimates, max_rows: int | None = None) -> Table:
+    """The table of the cells' estimates so far, with a pair of columns per synchronizer.
 
     Args:
         estimates: of the launches so far.
-        most: most rows; None: all.
+        max_rows: maximum number of rows; None: all rows.
     """
     labels = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in (*SHOWN_ALWAYS, *START))]
     rows: dict[tuple[object, ...], dict[str, Interval]] = {}
@@ -117,14 +127,16 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in labels:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in [*(head for start in starts[:MAX_SYNCHRONIZERS] for head in (synchronizer_name(start), "+-")), "n"]:
-        table.add_column(name, justify="right", no_wrap=True)
-    for key, row in list(rows.items())[:most]:
+    headings = [heading for start in starts[:MAX_SYNCHRONIZERS] for heading in (synchronizer_name(start), "+-")]
+    for heading in [*headings, "n"]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for key, row in list(rows.items())[:max_rows]:
+        factors = [Text(factor_text(name, value)) for name, value in zip(labels, key, strict=True)]
         texts = [text for name in starts[:MAX_SYNCHRONIZERS] for text in interval_texts(row.get(name))]
         count = max(interval.count for interval in row.values())
-        table.add_row(*(Text(factor_text(*pair)) for pair in zip(labels, key, strict=True)), *texts, str(count))
-    if most is not None and len(rows) > most:
-        table.add_row(Text(f"and {len(rows) - most} more", style="dim"))
+        table.add_row(*factors, *texts, str(count))
+    if max_rows is not None and len(rows) > max_rows:
+        table.add_row(Text(f"and {len(rows) - max_rows} more", style="dim"))
     return table
 
 
@@ -148,32 +160,37 @@ def factor_text(factor: str, value: object) -> str:
 
 
 def interval_texts(interval: Interval | None) -> list[str]:
-    """The columns of an estimate: its value in us, and half the interval as a share of it."""
+    """The two columns of an estimate: its value in us, and half the width of its interval as a share of it."""
     if interval is None:
         return ["", ""]
     width = "-" if math.isnan(interval.low) or interval.count < MIN_SHOWN else f"{interval.width / 2:.1%}"
     return [microseconds(interval.estimate), width]
 
 
-SAY = functools.partial(print, flush=True)
-QUIET_SECONDS = 60.0  # between lines about a running launch
-DRAW_SECONDS, DRAW_SELDOM_SECONDS = 1.0, 5.0  # between updates of the display; an update takes milliseconds of CPU
+PRINT = functools.partial(print, flush=True)
+LINE_SECONDS = 60.0  # between lines about a running launch
+# Between updates of the display, the second if ranks use all processors: an update takes milliseconds of CPU.
+DRAW_SECONDS, DRAW_SELDOM_SECONDS = 1.0, 5.0
 
 
 class Plain(Watcher):
-    """Prints a line per launch and per minute of a launch, for files, pipes and logs."""
+    """Prints a line per launch and per minute of a launch, for files, pipes and logs.
 
-    def __init__(self, say: Callable[[str], None] = SAY) -> None:
-        self.pace, self.over = Pace(), 0.0
+    Args:
+        say: prints a line.
+    """
+
+    def __init__(self, say: Callable[[str], None] = PRINT) -> None:
         self.say = say
-        self.directory = Path()
-        self.running, self.errors, self.began = (
-            "",
-            Path(),
-            0.0,
-        )  # the running launch: title, stderr, start (s since 1970)
+        self.pace = Pace()
+        self.over = 0.0  # s that launches are spread over; 0: not spread
+        self.directory = Path()  # of the experiment
+        # The running launch: its title ("": none runs), the file of its standard error, its start (s since 1970).
+        self.running = ""
+        self.errors = Path()
+        self.began = 0.0
 
-    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+    def on_begin(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.directory = directory
         self.pace = Pace(len(plan.round_order(1)), plan.spacing)
         self.over = plan.over
@@ -181,17 +198,17 @@ class Plain(Watcher):
         spread = f", {spread_text(plan)}" if plan.over else ""
         self.say(f"{plan.name}: {counted(total, 'launch')}{already}{spread}, into {directory}")
 
-    def doubts(self, findings: Sequence[Finding]) -> None:
+    def on_unconfirmed(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
             self.say("; ".join(filter(None, (finding.seen, finding.advice))))
 
-    def launches(self, key: LaunchKey) -> None:
+    def on_launch(self, key: LaunchKey) -> None:
         self.running, self.began = title_of(key), time.time()
         self.errors = self.directory / PARTIAL / str(key) / ERRORS
 
-    def waits(self, until: float, left: int) -> None:
+    def on_wait(self, until: float, left: int) -> None:
         self.running = ""
-        if until - time.time() > QUIET_SECONDS / 2:
+        if until - time.time() > LINE_SECONDS / 2:
             self.say(self.next_round(until, left))
 
     def next_round(self, until: float, left: int) -> str:
@@ -200,7 +217,7 @@ class Plain(Watcher):
         last = f", the last of {left} at {clock_time(until + (left - 1) * self.pace.interval)}" if left > 1 else ""
         return f"the next {what} begins at {clock_time(until)}{last}"
 
-    def crowded(self, seconds: float, rounds: int) -> None:
+    def on_crowded(self, seconds: float, rounds: int) -> None:
         what = "launches" if self.pace.per_round == 1 else "rounds of launches"
         self.say(
             f"{what} take {duration_text(seconds)} each, so {rounds} do not fit into {duration_text(self.over)}: they "
@@ -208,11 +225,11 @@ class Plain(Watcher):
         )
 
     def tick(self) -> float | None:
-        if self.running and time.time() - self.began > QUIET_SECONDS / 2:
-            self.say(f"{self.running}: {self.within()}")
-        return QUIET_SECONDS
+        if self.running and time.time() - self.began > LINE_SECONDS / 2:
+            self.say(f"{self.running}: {self.status()}")
+        return LINE_SECONDS
 
-    def within(self) -> str:
+    def status(self) -> str:
         """The latest progress line of downbeat-bench in the running launch, else the launch's start time."""
         try:
             reports = re.findall(PROGRESS, self.errors.read_text(encoding="utf-8", errors="replace"))
@@ -220,7 +237,7 @@ class Plain(Watcher):
             reports = []
         return reports[-1] if reports else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
 
-    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
+    def on_ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
         left = self.pace.left(total - complete)
         how = f"failed: {ended.failure}" if ended.failure else f"took {duration_text(ended.seconds)}"
@@ -230,65 +247,70 @@ class Plain(Watcher):
 
 
 class Terminal(Plain):
-    """A progress bar and a table of the cells' estimates so far.
+    """A live display: a progress bar, and a table of the cells' estimates so far.
 
-    It is updated every second, or every 5 s if launches use all processors.
+    It is updated every second, or every 5 s if ranks use all processors. Only failed launches get a line that stays.
     """
 
     def __init__(self, console: Console) -> None:
         super().__init__(functools.partial(console.print, markup=False, highlight=False))
         self.estimates = Estimates()
+        # Numbers of launches.
         self.complete = 0
         self.total = 1
         self.failed = 0
         self.interval = DRAW_SECONDS
-        self.awaited = ""  # text: the start of the next round
+        self.awaited = ""  # text: the start of the next round; "" while a launch runs
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
-    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+    def on_begin(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.complete, self.total = complete, total
-        super().begins(plan, directory, complete, total)
+        super().on_begin(plan, directory, complete, total)
         if len(os.sched_getaffinity(0)) <= max(plan.ranks):
             self.interval = DRAW_SELDOM_SECONDS
         self.live.start()
 
-    def launches(self, key: LaunchKey) -> None:
-        super().launches(key)
+    def on_launch(self, key: LaunchKey) -> None:
+        super().on_launch(key)
         self.awaited = ""
 
-    def waits(self, until: float, left: int) -> None:
+    def on_wait(self, until: float, left: int) -> None:
         self.running, self.awaited = "", self.next_round(until, left)
 
     def tick(self) -> float | None:
         self.live.refresh()
         return self.interval
 
-    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
+    def on_ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         self.pace.add(ended)
         self.complete, self.total, self.estimates, self.running = complete, total, estimates, ""
         if ended.failure:
             self.failed += 1
             self.say(f"{title_of(ended.key)} failed: {ended.failure}")
 
-    def ends(self) -> None:
+    def on_end(self) -> None:
         self.live.stop()
 
     def left(self) -> float | None:
         """The time left, s; during the first launch estimated from its progress."""
-        measured = re.search(r"(\d+) % of", self.within()) if self.running and not self.pace.seconds else None
-        if not measured or not int(measured[1]):
-            return self.pace.left(self.total - self.complete)
+        launches = self.total - self.complete
+        is_first = self.running and not self.pace.seconds
+        measured = re.search(r"(\d+) % of", self.status()) if is_first else None
+        percent = int(measured[1]) if measured else 0
+        if percent == 0:
+            return self.pace.left(launches)
         passed = time.time() - self.began
-        return max(0.0, self.pace.of(self.total - self.complete, passed / (int(measured[1]) / 100)) - passed)
+        return max(0.0, self.pace.total(launches, passed / (percent / 100)) - passed)
 
     def render(self) -> Group:
         """The current display."""
         left = self.left()
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
-        words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
+        words += time_left(left, self.complete, self.total)
+        words += f", {self.failed} failed" if self.failed else ""
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
-        launch = f"{self.running}: {self.within()}" if self.running else ""
+        launch = f"{self.running}: {self.status()}" if self.running else ""
         launch = self.awaited or launch
         shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
@@ -297,8 +319,8 @@ class Terminal(Plain):
         return Group(*shown)
 
 
-def watcher(stderr: bool = False, say: Callable[[str], None] = SAY) -> Watcher:
+def watcher(stderr: bool = False, say: Callable[[str], None] = PRINT) -> Watcher:
     """The watcher for standard output or standard error: live on a terminal, else lines through `say`."""
     stream = sys.stderr if stderr else sys.stdout
-    # TERM=dumb cannot move the cursor.
-    return Terminal(Screen(stderr)) if stream.isatty() and os.environ.get("TERM") != "dumb" else Plain(say)
+    can_move_cursor = stream.isatty() and os.environ.get("TERM") != "dumb"
+    return Terminal(Screen(stderr)) if can_move_cursor else Plain(say)

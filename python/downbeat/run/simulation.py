@@ -18,8 +18,8 @@ from downbeat.run.durations import sample_seconds, start_seconds
 from downbeat.run.libraries import CHECKOUT
 from downbeat.text import seconds_of, split_list
 
-SIMULATOR = "simgrid"  # name of the build directory, and in place of an MPI library
-PLATFORM = "downbeat-platform.so"
+SIMULATOR = "simgrid"  # name of the build directory; stands for the name of an MPI library
+PLATFORM = "downbeat-platform.so"  # shared object that describes the simulated cluster to SimGrid
 # SMPI: Open MPI's selection of collectives, except for broadcast, whose selected algorithms simulate 30 times slower
 # from 512 ranks on; computation takes no simulated time; calls return errors; small messages are sent before
 # their receives are posted.
@@ -33,7 +33,7 @@ SIMGRID_CONFIGURATION = (
     "network/crosstraffic:no",  # acknowledgments take no bandwidth
     "contexts/stack-size:512",  # KiB
 )
-ERRORS_ALONE = "--log=root.thres:error"
+ONLY_ERRORS = "--log=root.thres:error"  # no other messages of SimGrid
 
 
 class SpecificationError(ValueError):
@@ -44,18 +44,18 @@ class SpecificationError(ValueError):
 class Parameter:
     """A parameter of a platform, with its smallest and largest value."""
 
-    default: float
-    least: float
-    most: float
-    unit: str  # "s", "1" for whole numbers, "" for others
+    default: float  # NaN: the parameter is required
+    minimum: float
+    maximum: float
+    unit: str  # "s": time, "1": whole number, "": other number
     meaning: str
 
     def parse(self, text: str) -> float | None:
         """The value of a text; None if it is not valid."""
-        value = seconds_of(text)  # NaN is not between any limits
+        value = seconds_of(text)  # NaN if it is not a number; then it is not between the limits
         if self.unit != "s" and text[-1:].isalpha():
             return None
-        if not self.least <= value <= self.most or (self.unit == "1" and value != math.floor(value)):
+        if not self.minimum <= value <= self.maximum or (self.unit == "1" and value != math.floor(value)):
             return None
         return value
 
@@ -63,9 +63,10 @@ class Parameter:
     def valid(self) -> str:
         """The valid values as text."""
         kind = {"s": "a time such as 2us", "1": "a whole number"}.get(self.unit, "a number")
-        return f"{kind} from {self.least:g} to {self.most:g}{' s' if self.unit == 's' else ''}"
+        return f"{kind} from {self.minimum:g} to {self.maximum:g}{' s' if self.unit == 's' else ''}"
 
 
+# Parameters of all topologies. A meaning that starts with "of" continues the name: "latency of a link".
 COMMON: Mapping[str, Parameter] = {
     "nodes": Parameter(math.nan, 1, 65536, "1", "hosts"),
     "ranks_per_node": Parameter(1, 1, 1024, "1", "ranks of a host, which share its clock"),
@@ -84,7 +85,7 @@ COMMON: Mapping[str, Parameter] = {
     "wander": Parameter(2e-9, 0, 0.1, "", "bound of the wander of their frequency"),
     "seed": Parameter(1, 0, 2**53, "1", "of delays and clocks"),
 }
-# Of a planted fault; the platform has those alone that are written.
+# Parameters of a planted fault; a platform has only those that its specification names.
 FAULTS: Mapping[str, Parameter] = {
     "faulty": Parameter(-1, 0, 65535, "1", "number of the node with the fault"),
     "faulty_to": Parameter(-1, 0, 65535, "1", "node at the other end of a faulty link; none: all links"),
@@ -113,26 +114,28 @@ TOPOLOGIES: Mapping[str, Mapping[str, Parameter]] = {
 class Platform:
     """A simulated cluster."""
 
-    topology: str
-    values: Mapping[str, float]
+    topology: str  # key of TOPOLOGIES
+    values: Mapping[str, float]  # parameter -> value
 
     @property
     def nodes(self) -> int:
+        """The number of nodes."""
         return int(self.values["nodes"])
 
     @property
     def ranks_per_node(self) -> int:
+        """The number of ranks that fit on a node."""
         return int(self.values["ranks_per_node"])
 
     @property
     def ranks(self) -> int:
-        """The number of ranks that fit."""
+        """The number of ranks that fit on the cluster."""
         return self.nodes * self.ranks_per_node
 
     def __str__(self) -> str:
         """The specification with all parameters, times in s, for the simulator and for files."""
-        inside = ",".join(f"{name}={value:.12g}" for name, value in self.values.items())
-        return f"{self.topology}({inside})"
+        parameters = ",".join(f"{name}={value:.12g}" for name, value in self.values.items())
+        return f"{self.topology}({parameters})"
 
     def with_seed(self, seed: int) -> Platform:
         """The platform with another seed of delays and clocks."""
@@ -145,8 +148,8 @@ class Platform:
     def validation(self) -> str:
         """The hosts' clocks, as a value of the library's setting `validation`."""
         clocks = {name: self.values[name] for name in ("offset", "skew", "wander", "seed")}
-        inside = ",".join(f"{name}={value:.12g}" for name, value in clocks.items())
-        return f"{inside},ranks_per_clock={self.ranks_per_node}"
+        parameters = ",".join(f"{name}={value:.12g}" for name, value in clocks.items())
+        return f"{parameters},ranks_per_clock={self.ranks_per_node}"
 
     def environment(self) -> dict[str, str]:
         """Environment variables of the simulator and the ranks; the user's variables take precedence."""
@@ -191,7 +194,7 @@ def parse_platform(text: str) -> Platform:
 
 
 def check_shape(topology: str, values: Mapping[str, float]) -> None:
-    """Checks that parameters fit together.
+    """Checks that the parameters of a topology fit together.
 
     Raises:
         SpecificationError: a dragonfly has more groups than a router can reach.
@@ -208,10 +211,10 @@ def check_shape(topology: str, values: Mapping[str, float]) -> None:
 
 
 def check_fault(values: Mapping[str, float]) -> None:
-    """Checks that a planted fault has a node of the platform.
+    """Checks that a planted fault has a node of the platform, and a link two different nodes.
 
     Raises:
-        SpecificationError: it has none.
+        SpecificationError: it has not.
     """
     named = [name for name in FAULTS if name in values]
     if named and "faulty" not in values:
@@ -223,8 +226,9 @@ def check_fault(values: Mapping[str, float]) -> None:
         raise SpecificationError(f"faulty_to={values['faulty_to']:g} is the faulty node; give another node")
 
 
+# Defaults of downbeat-bench in simulations.
 REPETITIONS = "20"  # few: each costs simulation time, and without jitter all are equal
-WARMUP = "3"  # few: no caches to warm, and an adaptive rule would simulate more calls than it saves
+WARMUP = "3"  # few: there are no caches to warm, and an adaptive rule would simulate more calls than it saves
 
 
 def options_of(options: dict[str, str]) -> dict[str, str]:
@@ -233,8 +237,11 @@ def options_of(options: dict[str, str]) -> dict[str, str]:
     return repetitions | {"warmup": WARMUP} | options
 
 
-def seeded(text: str, number: int) -> str:
-    """The platform of the launch with a number, from 1: each has another seed of delays and clocks; "" stays ""."""
+def platform_of_launch(text: str, number: int) -> str:
+    """The specification of a platform for launch `number`, from 1: each launch has another seed of delays and clocks.
+
+    "", which stands for a real machine, stays "".
+    """
     if not text:
         return ""
     platform = parse_platform(text)
@@ -247,7 +254,7 @@ def without_seed(text: str) -> str:
 
 
 def platforms_of(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """The platforms of simulated launches as text, each once."""
+    """The platforms of simulated launches as text for users, each once; `contexts`: of the launches."""
     texts = (without_seed(str(context["simulated"])) for context in contexts if "simulated" in context)
     return [text.replace(",", ", ") for text in dict.fromkeys(texts)]
 
@@ -291,18 +298,18 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     hosts.write_text("".join(f"{host}\n" for host in platform.hosts(ranks)), encoding="ascii")
     settings = [f"--cfg={setting}" for setting in SIMGRID_CONFIGURATION]
     start = [smpirun, "-np", str(ranks), "-platform", shared_object, "-hostfile", str(hosts), "-no-privatize"]
-    return [*start, *settings, ERRORS_ALONE]
+    return [*start, *settings, ONLY_ERRORS]
 
 
 # SimGrid's messages on failed ranks, a dozen lines each. After a deadlock its exit status is 0.
 DEADLOCK = b"Deadlock detected"
-SIMULATORS = re.compile(
+SIMULATOR_LINE = re.compile(
     rb"\[[^]]*\] .*(/CRITICAL\]|is gone\?\?)|Backtrace \(displayed in|  -> +\d|.* --cfg=smpi/|"
     rb"Execution failed with code (\d+)|(?:Floating point exception|Segmentation fault|Aborted)"
 )
 
 
-class SimulatorsMessages:
+class SimulatorMessages:
     """Filters the simulator's standard error; `failed`: reason of the ranks' failure in one line, or ""."""
 
     def __init__(self) -> None:
@@ -313,14 +320,14 @@ class SimulatorsMessages:
         for line in source:
             if DEADLOCK in line:
                 self.failed = "deadlock: each rank waits for a message that no rank sends"
-            elif not (match := SIMULATORS.match(line)):
+            elif not (match := SIMULATOR_LINE.match(line)):
                 target.write(line)
                 target.flush()
             elif match[2] and not self.failed:
                 self.failed = f"a rank failed, with exit status {int(match[2])}"
 
 
-# Processor time of the simulation.
+# Processor time of a simulation: per message, per launch, and per rank.
 MESSAGE_SECONDS = 30e-6
 SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
 # SMPI implements nonblocking collectives by messages from each rank to each, and searches all pending ones for each.
@@ -328,14 +335,21 @@ NONBLOCKING_SECONDS = 3.3e-8  # per call and ranks^4; measured: iallreduce and i
 
 
 def simulated_seconds(ranks: int, samples: float = 0.0, operations: Sequence[str] = (), messages: float = 0.0) -> float:
-    """The processor time of a simulated launch with samples of operations and further messages, s."""
+    """The processor time of a simulated launch, s: `samples` samples of operations, and further messages."""
     messages += samples * sample_messages(ranks, operations)
     start = SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks
     return start + MESSAGE_SECONDS * messages + samples * nonblocking_seconds(ranks, operations)
 
 
 def launch_seconds(platform: str, ranks: int, samples: float, operations: Sequence[str]) -> float:
-    """The time of a launch with samples of operations, s; `platform`: simulated, "" on a machine."""
+    """The expected duration of a launch, s.
+
+    Args:
+        platform: specification of the simulated cluster; "": a real machine.
+        ranks: number of ranks.
+        samples: number of samples of all cells.
+        operations: names of the measured operations.
+    """
     if platform:
         return simulated_seconds(ranks, samples, operations)
     return start_seconds(ranks) + samples * sample_seconds(ranks)
@@ -343,8 +357,10 @@ def launch_seconds(platform: str, ranks: int, samples: float, operations: Sequen
 
 def sample_messages(ranks: int, operations: Sequence[str]) -> float:
     """The approximate number of messages of a sample; in alltoall each rank sends to each."""
-    trees = 2.0 * ranks * math.log2(ranks)
-    return trees + (ranks**2 / 2 if any("alltoall" in name for name in operations) else 0.0)
+    messages = 2.0 * ranks * math.log2(ranks)  # of trees
+    if any("alltoall" in name for name in operations):
+        messages += ranks**2 / 2
+    return messages
 
 
 def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
@@ -353,14 +369,14 @@ def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
     return NONBLOCKING_SECONDS * ranks**4 * len(slow) / max(1, len(operations))
 
 
-def place_of(context: Mapping[str, object]) -> tuple[str, str]:
-    """The hosts of a launch, or the platform that it was simulated on, after "hosts" or "simulated"."""
-    for platform in platforms_of([context]):
-        return "simulated", platform
+def hosts_or_platform(context: Mapping[str, object]) -> tuple[str, str]:
+    """("simulated", the platform) for a simulated launch, else ("hosts", the hosts of the launch)."""
+    if platforms := platforms_of([context]):
+        return "simulated", platforms[0]
     return "hosts", str(context.get("hosts", ""))
 
 
 def host_lines(context: Mapping[str, object]) -> list[str]:
-    """The hosts of a launch, `name: description` each; of a simulated one its platform."""
-    kind, text = place_of(context)
+    """The hosts of a launch, each as `name: description`; the platform of a simulated launch."""
+    kind, text = hosts_or_platform(context)
     return text.splitlines() if kind == "hosts" else [f"{kind}: {text}"]

@@ -1,4 +1,8 @@
-"""Results of other tools as experiments: a run of a tool is a launch, and each kind of its numbers a metric."""
+"""Opens results of other tools (OSU, IMB, NCCL tests ...) as experiments.
+
+A run of a tool with one number of ranks becomes a launch, and each kind of its numbers a metric. "Ours" are files of
+downbeat-bench and directories of `downbeat run`. The readers of the formats are in downbeat/data/readers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.data.cells import NO_PATTERN, OK, PER_CALL, USUAL, WRONG
+from downbeat.data.cells import DEFAULT_ALGORITHM, NO_PATTERN, OK, PER_CALL, WRONG
 from downbeat.data.readers import read_results, recognizes
 from downbeat.data.readers.kinds import KINDS
 from downbeat.data.readers.results import Results, ToolRun
@@ -30,11 +34,12 @@ from downbeat.streams import replace_line
 from downbeat.tables import Ints, grouped
 from downbeat.text import Units, counted
 
-CELL = ("operation", "size", "datatype", "algorithm")  # factors that numbers have themselves
-AGAIN = "numbers measured again in the same run, left out"
-START = re.compile(r"(\w+)(?:\[(\w+)\])?(?:, (\w+))?")  # `mpi_barrier[tree], window`, as `Factors.started_by`
-MAGIC = (b"CDF\1", b"CDF\2", b"CDF\5", b"\x89HDF")  # of netCDF
-SHOWN_FROM = 100  # files: reading fewer takes no second
+CELL = ("operation", "size", "datatype", "algorithm")  # factors that each number has; others are of its run
+REPEATED = "numbers measured again in the same run, left out"  # text of a `Damage`
+# A start as `Factors.started_by` writes it: synchronizer, barrier algorithm, timing, e.g. "mpi_barrier[tree], window".
+START = re.compile(r"(\w+)(?:\[(\w+)\])?(?:, (\w+))?")
+NETCDF_MAGIC = (b"CDF\1", b"CDF\2", b"CDF\5", b"\x89HDF")  # first bytes of netCDF files
+MIN_FILES_SHOWN = 100  # files from which progress is shown; reading fewer takes less than a second
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class ToolLaunch(Launch):
 
     Attributes:
         run: the run.
-        table: the cells of all launches.
-        rows: of this launch in the table.
+        table: the cells of all launches of the experiment.
+        rows: indices of the rows of this launch in the table.
     """
 
     run: ToolRun = field(kw_only=True)
@@ -53,17 +58,17 @@ class ToolLaunch(Launch):
 
     @cached_property
     def context(self) -> dict[str, object]:
-        """What the file says of the run."""
+        """Properties of the run, from its file."""
         return {"tool": self.run.tool, "tool_version": self.run.version, "date": self.run.date, **self.run.context}
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """The cells, with columns as of `summarize_cells` where the tool has the numbers."""
+        """The cells, with the columns of `summarize_cells` as far as the tool has the numbers."""
         return self.table.iloc[self.rows].reset_index(drop=True)
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """The kinds of its numbers."""
+        """The kinds of numbers that the launch has, in the order of `KINDS`."""
         present = self.cells.columns[self.cells.notna().any()]
         return tuple(name for name in KINDS if any(str(column).startswith(f"{name}_") for column in present))
 
@@ -74,7 +79,7 @@ class ToolExperiment(Experiment):
 
     Attributes:
         results: the runs and their numbers.
-        sources: paths that were given.
+        sources: paths as the user gave them.
         table: the cells of all launches.
     """
 
@@ -84,60 +89,58 @@ class ToolExperiment(Experiment):
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """A row per launch and cell, as of experiments of ours."""
+        """A row per launch and cell, with the columns of `Experiment.cells`."""
         return self.table
 
     @property
     def kinds(self) -> list[tuple[str, str]]:
-        """Metrics and statistics of the numbers."""
+        """Each kind and statistic of the numbers, e.g. ("latency_avg", "mean")."""
         return self.results.kinds()
 
     def lines_on_metric(self, metric: str) -> list[str]:
-        """No lines: launches of operations without the metric are no older ones.
+        """No lines: if launches lack a metric, their operations have none; they are not of an older version.
 
         Raises:
-            UsageError: there are no such numbers.
+            UsageError: no launch has the metric.
         """
         if metric not in {kind for kind, _ in self.kinds}:
-            raise UsageError(f"'{self.name}' has no numbers of kind {metric}; it has {self.kind_names}")
+            kinds = ", ".join(f"{kind} ({statistic})" for kind, statistic in self.kinds)
+            raise UsageError(f"'{self.name}' has no numbers of kind {metric}; it has {kinds}")
         return []
 
-    @property
-    def kind_names(self) -> str:
-        """The kinds of the numbers, for messages."""
-        return ", ".join(f"{kind} ({statistic})" for kind, statistic in self.kinds)
-
     def with_ranks(self, ranks: int) -> ToolExperiment:
-        """The same results with a number of ranks for launches that do not say theirs."""
+        """The same results; launches whose files lack the number of ranks (0) get `ranks`."""
         table = self.table.assign(ranks=self.table["ranks"].replace(0, ranks))
         table.attrs = self.table.attrs
-        launches = [each if each.ranks else dataclasses.replace(each, ranks=ranks) for each in self.launches]
+        launches = [launch if launch.ranks else dataclasses.replace(launch, ranks=ranks) for launch in self.launches]
         return dataclasses.replace(self, launches=tuple(launches), table=table)
 
 
 def open_results(paths: Sequence[str | Path]) -> Experiment:
-    """Opens what an argument, or several of one side, are: an experiment of ours, or results of other tools.
+    """Opens an experiment of ours, or results of other tools.
+
+    Args:
+        paths: one path, or several with results of other tools, which become one experiment.
 
     Raises:
-        UsageError: they are neither; those of `open_experiment` and `read_results`.
+        UsageError: the paths are neither; or as by `open_experiment` and `read_results`.
     """
     if len(paths) == 1 and is_ours(Path(paths[0])):
         return open_experiment(paths[0])
     for path in map(Path, paths):
         if path.exists() and is_ours(path) and not recognizes(path):
             raise UsageError(f"'{path}' is not of another tool, so it is read alone; give one such path")
-    results = read_results(paths, progress_of(paths))
-    return tool_experiment(results, paths)
+    return tool_experiment(read_results(paths, progress_for(paths)), paths)
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a path is to be opened as an experiment of ours: it looks like one, or no reader knows it."""
+    """Whether a path is opened as an experiment of ours: it looks like one, or no reader recognizes it."""
     if path.is_dir():
         return (path / layout.PLAN).is_file() or any(path.glob("*.nc")) or not recognizes(path)
     if not path.is_file():
         return True
     with path.open("rb") as file:
-        return path.suffix == ".nc" or file.read(4) in MAGIC
+        return path.suffix == ".nc" or file.read(4) in NETCDF_MAGIC
 
 
 def is_of_tool(path: Path) -> bool:
@@ -145,25 +148,28 @@ def is_of_tool(path: Path) -> bool:
     return path.exists() and not is_ours(path) and (path.is_dir() or recognizes(path))
 
 
-def progress_of(paths: Sequence[str | Path]) -> Progress:
-    """Shows the progress through many files, or a directory."""
-    return show_progress if len(paths) >= SHOWN_FROM or Path(paths[0]).is_dir() else no_progress
+def progress_for(paths: Sequence[str | Path]) -> Progress:
+    """The progress display for reading paths: shown for many files and for directories."""
+    many = len(paths) >= MIN_FILES_SHOWN or Path(paths[0]).is_dir()
+    return show_progress if many else no_progress
 
 
 def show_progress(number: int, count: int) -> None:
-    """Shows the number of files that are read, on a terminal."""
+    """Shows on a terminal that file `number` of `count`, from 0, has been read."""
     if sys.stderr.isatty():
         replace_line(f"{number + 1} of {count} files", ended=number + 1 == count)
 
 
 def tool_experiment(results: Results, paths: Sequence[str | Path]) -> ToolExperiment:
-    """Results as an experiment."""
+    """Makes an experiment from results; its name is that of the path, or of the directory that has all paths."""
     first = Path(paths[0])
-    parents = {Path(path).resolve().parent for path in paths}
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    name = parents.pop().name if len(paths) > 1 and len(parents) == 1 and first.parent.name else first.name + more
-    table, again = cell_table(results)
-    results = dataclasses.replace(results, damages=(*results.damages, *again))
+    name = first.name + more
+    parents = {Path(path).resolve().parent for path in paths}
+    if len(paths) > 1 and len(parents) == 1 and first.parent.name:
+        name = parents.pop().name
+    table, damages = cell_table(results)
+    results = dataclasses.replace(results, damages=(*results.damages, *damages))
     table, launches = with_launches(results, table)
     return ToolExperiment(
         first.parent / f"{first.name}{more}",
@@ -178,41 +184,46 @@ def tool_experiment(results: Results, paths: Sequence[str | Path]) -> ToolExperi
 
 
 def cell_table(results: Results) -> tuple[pd.DataFrame, tuple[Damage, ...]]:
-    """A row for each run and cell, with a column for each kind and statistic; numbers that are there twice."""
+    """The table of cells, and the damage if numbers are there twice.
+
+    Returns:
+        A row for each run and cell, with a column `<kind>_<statistic>` for each kind and statistic. Of numbers that a
+        run has twice, the table has the first.
+    """
     numbers = results.numbers.frame()
     for name in numbers.columns[numbers.dtypes == "category"]:
         numbers[name] = numbers[name].astype(object)
     numbers["column"] = numbers["kind"] + "_" + numbers["statistic"]
     rates = numbers["kind"].map(lambda kind: KINDS[kind].is_rate)
     numbers.loc[rates & (numbers["value"] == 0), "value"] = np.nan  # no bytes per second of empty messages
-    names = list(zip(numbers["operation"], numbers["setting"], strict=True))
+    # A setting becomes a parameter of the operation: "reduce" -> "reduce(setting)", "reduce(a)" -> "reduce(a,setting)".
     numbers["operation"] = [
         f"{operation.rstrip(')')}{',' if '(' in operation else '('}{setting})" if setting else operation
-        for operation, setting in names
+        for operation, setting in zip(numbers["operation"], numbers["setting"], strict=True)
     ]
     key = ["run", "ranks", "nodes", *CELL]
     twice = numbers.duplicated([*key, "column"])
     damages = []
     if twice.any():
         run = results.runs[int(numbers.loc[twice, "run"].iloc[0])]
-        damages.append(Damage(run.path, run.line, AGAIN, int(twice.sum()), numbers.loc[twice, "run"].nunique()))
+        damages.append(Damage(run.path, run.line, REPEATED, int(twice.sum()), numbers.loc[twice, "run"].nunique()))
     numbers = numbers[~twice]
     table = numbers.set_index([*key, "column"])["value"].unstack("column")
     groups = numbers.groupby(key, sort=False)
-    about = pd.DataFrame(
+    properties = pd.DataFrame(
         {
             "calls": groups["calls"].max(),
-            "status": groups["status"].agg(lambda each: WRONG if WRONG in set(each) else OK),
+            "status": groups["status"].agg(lambda statuses: WRONG if WRONG in set(statuses) else OK),
         }
     )
-    return about.join(table).reset_index(), tuple(damages)
+    return properties.join(table).reset_index(), tuple(damages)
 
 
 def with_launches(results: Results, cells: pd.DataFrame) -> tuple[pd.DataFrame, tuple[ToolLaunch, ...]]:
-    """Cells with the factors of their launches: a launch for each run and number of ranks.
+    """Adds the factors of launches to the cells, and makes the launches: one for each run and number of ranks.
 
-    Launches are numbered among those of the same configuration and operations, for tools that measure one operation,
-    such as OSU, make a run for each.
+    Launches are numbered among those of the same configuration and operations: tools that measure one operation, such
+    as OSU, make a run for each, and runs of different operations are not repetitions.
     """
     numbers: Counter[tuple[object, ...]] = Counter()
     launches: list[tuple[ToolRun, Ints, tuple[str, int, str, int]]] = []
@@ -231,7 +242,7 @@ def with_launches(results: Results, cells: pd.DataFrame) -> tuple[pd.DataFrame, 
     for run, rows, (library, _, variant, number) in launches:
         match = START.fullmatch(run.synchronizer)
         start, algorithm, timing = match.groups() if match else (run.synchronizer, None, None)
-        values = (library, variant, start, algorithm or USUAL, timing or run.timing or PER_CALL)
+        values = (library, variant, start, algorithm or DEFAULT_ALGORITHM, timing or run.timing or PER_CALL)
         for name, value in zip(columns, values, strict=True):
             columns[name][rows] = value
         launch_numbers[rows] = number
@@ -257,7 +268,7 @@ def with_launches(results: Results, cells: pd.DataFrame) -> tuple[pd.DataFrame, 
 
 
 def number_frames(experiment: ToolExperiment, rows: str) -> Iterator[pd.DataFrame]:
-    """Yields the numbers, a row each with its run, or the per-call values of those that have them.
+    """Yields tables for export: all numbers with their runs, or the per-call values of each number that has them.
 
     Args:
         experiment: results of other tools.
@@ -282,7 +293,7 @@ def number_frames(experiment: ToolExperiment, rows: str) -> Iterator[pd.DataFram
     else:
         for row, read in results.calls.items():
             values = read()
-            about = table.drop(columns=["value", "statistic", "calls"]).iloc[np.full(len(values), row)]
-            frame = about.reset_index(drop=True).assign(call=range(len(values)), value=values)
+            properties = table.drop(columns=["value", "statistic", "calls"]).iloc[np.full(len(values), row)]
+            frame = properties.reset_index(drop=True).assign(call=range(len(values)), value=values)
             frame.attrs["units"] = Units({"size": "byte"})
             yield frame

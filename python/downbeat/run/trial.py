@@ -1,4 +1,8 @@
-"""Trials before an experiment: libraries start and bind ranks, chosen algorithms take effect, states of the machine."""
+"""Trial launches before an experiment, for `downbeat doctor` and `downbeat run`.
+
+They check that chosen algorithms take effect (`check_choices`), that libraries start and bind ranks (`try_start`), and
+that the machine keeps its state (`watch`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from downbeat.data.launch_file import context_of, names, numbers_in, open_samples
+from downbeat.data.launch_file import context_of, numbers_in, open_samples, texts_in
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.states import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.errors import UsageError
@@ -30,12 +34,13 @@ from downbeat.text import NANOSECONDS, counted, split_list
 
 CHECK = "algorithms"  # name of the check in findings
 DEFAULT_CHOICE = "default"
-COUNTING_SECONDS = 60.0
-LARGEST_COUNTED = 2**16  # bytes; segmentation beyond it does not change the algorithm
+COUNTING_SECONDS = 60.0  # time limit
+MAX_COUNTED_SIZE = 2**16  # bytes; above it, segmentation does not change the algorithm
 BYTE_SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+# Verdicts of `downbeat-bench algorithms`.
 IGNORED = "ignored"
 CANNOT_TELL = "cannot tell"
-TELLING_RANKS = 4  # with fewer ranks, most algorithms send the same messages
+MIN_DISTINCT_RANKS = 4  # with fewer ranks, most algorithms send the same messages
 
 
 def check_choices(plan: Plan) -> list[Finding]:
@@ -53,19 +58,19 @@ def check_choices(plan: Plan) -> list[Finding]:
         library = plan.library(key.library)
         if key.portion > 1:
             continue
-        # Their algorithms are fixed in MPI_Init, so one launch cannot count several.
+        # Collectives whose algorithm is fixed in MPI_Init; so one launch cannot count several algorithms.
         fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}
         if fixed:
-            choices = enlisted((name, algorithm) for name in chosen if name in fixed for algorithm in chosen[name])
+            choices = choices_text((name, algorithm) for name in chosen if name in fixed for algorithm in chosen[name])
             seen = f"whether choices take effect under {key.configuration} was not counted, for they are read only"
             findings.append(Finding(CHECK, f"{seen} in MPI_Init, and may equal the library's own: {choices}", "notice"))
-        if some := {name: names for name, names in chosen.items() if name not in fixed}:
-            findings += check_launch(plan, key, some)
+        if countable := {name: algorithms for name, algorithms in chosen.items() if name not in fixed}:
+            findings += check_launch(plan, key, countable)
     return sorted(set(findings), key=lambda finding: finding.seen)
 
 
 def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> list[Finding]:
-    """Counts for one configuration, like `check_choices`."""
+    """Counts messages under the configuration of `key`, like `check_choices`; `chosen`: collective -> algorithms."""
     library, variant = plan.library(key.library), plan.variant(key.variant)
     library = replace(library, bench=variant.bench or library.bench, launcher=variant.launcher or library.launcher)
     size = largest_size(plan.measurement.options.get("sizes", ""))
@@ -78,21 +83,21 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     verdicts = {(row["operation"], row["algorithm"]): row["verdict"] for row in rows if "verdict" in row}
     choices = [(operation, name) for operation, names in chosen.items() for name in names]
     # If one algorithm of an operation is ignored, all are, including those given by number.
-    nothing = {operation for (operation, _), verdict in verdicts.items() if verdict == IGNORED}
-    ignored = [(operation, name) for operation, name in choices if operation in nothing]
+    without_effect = {operation for (operation, _), verdict in verdicts.items() if verdict == IGNORED}
+    ignored = [(operation, name) for operation, name in choices if operation in without_effect]
     if ignored:
         raise UsageError(
-            f"choosing has no effect {where}: whatever is chosen for {enlisted(ignored)}, the same messages are sent "
-            f"at {size} bytes; something else serves this operation: downbeat doctor --mpi {library.name} names what "
-            "is set (variables), unset it"
+            f"choosing has no effect {where}: whatever is chosen for {choices_text(ignored)}, the same messages are "
+            f"sent at {size} bytes; something else serves this operation: downbeat doctor --mpi {library.name} "
+            "names what is set (variables), unset it"
         )
     unknown = [(operation, name) for operation, name in choices if verdicts.get((operation, name)) == CANNOT_TELL]
     if not unknown:
         return []
-    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING_RANKS else ""
+    advice = "four ranks or more, or other sizes, show more" if key.ranks < MIN_DISTINCT_RANKS else ""
     if not any(row.get("messages", -1) >= 0 for row in rows):
         advice = "this MPI library does not count its messages"
-    seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {enlisted(unknown)}"
+    seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {choices_text(unknown)}"
     return [Finding(CHECK, seen, "notice", advice)]
 
 
@@ -101,29 +106,29 @@ def choices_of(options: Mapping[str, str]) -> dict[str, list[str]]:
     chosen = parse_choices(options.get("algorithm", ""))
     chosen["barrier"] = [*chosen.get("barrier", []), *split_list(options.get("barrier-algorithm", ""))]
     named = {
-        name: [algorithm.replace("-", "_") for algorithm in some if algorithm not in ("", DEFAULT_CHOICE)]
-        for name, some in chosen.items()
+        name: [algorithm.replace("-", "_") for algorithm in algorithms if algorithm not in ("", DEFAULT_CHOICE)]
+        for name, algorithms in chosen.items()
     }
-    return {name: list(dict.fromkeys(some)) for name, some in named.items() if some}
+    return {name: list(dict.fromkeys(algorithms)) for name, algorithms in named.items() if algorithms}
 
 
 def largest_size(sizes: str) -> int:
-    """The largest size in bytes, limited to `LARGEST_COUNTED` and rounded down to a multiple of 8."""
+    """The largest size in a list such as "8:64K", in bytes; at most `MAX_COUNTED_SIZE`, a multiple of 8."""
     numbers = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
     size = max(int(number) * BYTE_SUFFIXES[suffix] for number, suffix in numbers)
-    return max(8, min(size, LARGEST_COUNTED) // 8 * 8)
+    return max(8, min(size, MAX_COUNTED_SIZE) // 8 * 8)
 
 
-def enlisted(choices: Iterable[tuple[str, str]]) -> str:
+def choices_text(choices: Iterable[tuple[str, str]]) -> str:
     """Choices as text: "bcast chain, pipeline; reduce linear"."""
     return "; ".join(
-        f"{operation} {', '.join(name for _, name in some)}"
-        for operation, some in groupby(choices, key=lambda choice: choice[0])
+        f"{operation} {', '.join(name for _, name in group)}"
+        for operation, group in groupby(choices, key=lambda choice: choice[0])
     )
 
 
 TRIAL_RANKS = 2
-TIMEOUT_SECONDS = 60.0
+TRIAL_SECONDS = 60.0  # time limit
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ class TrialStart:
 def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, str]]:
     """Starts ranks; yields the temporary directory of the launch, and the reason of its failure, "" if it succeeded."""
     plan = Plan(
-        name="doctor", measurement=measurement, libraries=(library,), ranks=(TRIAL_RANKS,), timeout=TIMEOUT_SECONDS
+        name="doctor", measurement=measurement, libraries=(library,), ranks=(TRIAL_RANKS,), timeout=TRIAL_SECONDS
     )
     command = launch_command(plan, LaunchKey(library.name, TRIAL_RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
@@ -153,17 +158,15 @@ def try_start(library: Library, machine: Machine) -> TrialStart:
     with trial(library, measurement) as (where, failure):
         if failure:
             errors = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
-            advice = (
-                "tools/setup installs libraries, make build MPI=... builds for them"
-                if "no launcher" in errors
-                else ("run it by hand to see its full output: tools/launch -n 2 downbeat-bench nothing")
-            )
+            advice = "run it by hand to see its full output: tools/launch -n 2 downbeat-bench nothing"
+            if "no launcher" in errors:
+                advice = "tools/setup installs libraries, make build MPI=... builds for them"
             seen = f"{library.name} does not start: {failure}"
             return TrialStart(library.name, False, [Finding("libraries", seen, "problem", advice)])
         with open_samples(where / layout.SAMPLES) as file:
             context = context_of(file)
-            cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
-            hosts = names(file.variables["host"])
+            cpusets = [parse_cpus(text) for text in texts_in(file.variables["cpuset"])]
+            hosts = texts_in(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
     settings = settings_of(context)
     more = [
@@ -174,7 +177,14 @@ def try_start(library: Library, machine: Machine) -> TrialStart:
 
 
 def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine: Machine) -> Finding:
-    """The finding on the CPU affinity of the ranks of a launch."""
+    """The finding on the CPU affinity of the ranks of a launch.
+
+    Args:
+        name: name of the library.
+        cpusets: processors that each rank may use.
+        hosts: host of each rank.
+        machine: this machine.
+    """
     if any(host.partition(".")[0] != socket.gethostname().partition(".")[0] for host in hosts):
         # In a batch job, started from a login node.
         where = ", ".join(
@@ -201,31 +211,31 @@ WATCH = Measurement(
     tuple(f"synthetic(duration={20_000 + cell}us,step=0)" for cell in range(25)),
     {"repetitions": "10", "warmup": "0", "sync": "mpi_barrier"},
 )
-WATCH_WINDOW = 5  # blocks
+WATCH_WINDOW = 5  # blocks over which the median of round trips is taken
 
 
 def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
     """Measures round trips between two ranks for 5 s to detect states of the machine.
 
     Args:
-        library: a library that starts; None: none does.
+        library: a library that starts; None: no library starts.
         machine: this machine.
-        seconds: 0: skip the measurement.
+        seconds: value of the option --seconds; 0: skip the measurement.
     """
     if not seconds:
-        return unwatched("--seconds is 0", "leave it out to watch for 5 s")
+        return not_watched("--seconds is 0", "leave it out to watch for 5 s")
     if library is None:
-        return unwatched("no downbeat-bench starts", "see libraries")
+        return not_watched("no downbeat-bench starts", "see libraries")
     if len(machine.allowed) < TRIAL_RANKS:
-        return unwatched("ranks need two processors, and one may be used here", "use a machine that has two")
+        return not_watched("ranks need two processors, and one may be used here", "use a machine that has two")
     with trial(library, WATCH) as (where, failure):
         if failure:
-            return unwatched(f"{library.name} was started again: {failure}", "run downbeat doctor again")
+            return not_watched(f"{library.name} was started again: {failure}", "run downbeat doctor again")
         with open_samples(where / layout.SAMPLES) as file:
             if "canary" not in file.variables:
-                return unwatched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
-            what = LINE if path_of(str(context_of(file)["hosts"]), TRIAL_RANKS, library.name) == LINE else MESSAGE
-            return judge_round_trips(trips_of_blocks(file), what)
+                return not_watched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
+            path = path_of(str(context_of(file)["hosts"]), TRIAL_RANKS, library.name)
+            return judge_round_trips(trips_of_blocks(file), LINE if path == LINE else MESSAGE)
 
 
 def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
@@ -235,22 +245,22 @@ def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
     return trips[trips > 0]
 
 
-def judge_round_trips(trips: NDArray[np.float64], what: str) -> Finding:
-    """The finding on the states that round trips (s, of kind `what`) show."""
+def judge_round_trips(trips: NDArray[np.float64], path: str) -> Finding:
+    """The finding on the states of the machine, from round trips in order, s; `path`: `LINE` or `MESSAGE`."""
     if not trips.size:
-        return unwatched("no round trip could be read; ranks share a processor", "see binding")
+        return not_watched("no round trip could be read; ranks share a processor", "see binding")
     # A state lasts for seconds; a change for one or two blocks of 20 ms is an interruption.
     trips = np.median(sliding_window_view(np.pad(trips, WATCH_WINDOW // 2, mode="reflect"), WATCH_WINDOW), axis=1)
-    names = names_of_classes(trips)
-    classes = sorted((trips[names == name] for name in set(names)), key=np.median)
+    names = names_of_classes(trips)  # the state in each block
+    classes = sorted((trips[names == name] for name in set(names)), key=np.median)  # the round trips of each state
     medians = [f"{np.median(in_state) * NANOSECONDS:.0f} ns" for in_state in classes]
     if len(classes) == 1:
-        return Finding("states", f"one state: {what} {medians[0]} in {counted(trips.size, 'block')}", "good")
+        return Finding("states", f"one state: {path} {medians[0]} in {counted(trips.size, 'block')}", "good")
     shares = " and ".join(f"{median} in {in_state.size}" for median, in_state in zip(medians, classes, strict=True))
-    seen = f"the machine changes its state: {what} {shares} of {trips.size} blocks"
+    seen = f"the machine changes its state: {path} {shares} of {trips.size} blocks"
     return Finding("states", seen, "problem", "compare launches within a state, as downbeat run does")
 
 
-def unwatched(why: str, advice: str) -> Finding:
-    """The finding of a machine whose states were not measured."""
+def not_watched(why: str, advice: str) -> Finding:
+    """The finding on a machine whose states were not measured, for a reason `why`."""
     return Finding("states", f"not watched: {why}", "notice", advice)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 from downbeat.run.bench import library_of
-from downbeat.run.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, SLURM_OPTIONS, is_launcher, is_one_of
+from downbeat.run.job import HYDRA_OPTIONS, LAUNCHER, OPEN_MPI_OPTIONS, SLURM_OPTIONS, is_one_of
 from downbeat.run.libraries import LIBRARIES, packaged_bench
 
 NEXT = ":"  # separates the programs of a launch, for all launchers
@@ -37,7 +37,7 @@ def launcher_library(launcher: str) -> str | None:
 
 def launcher_index(words: Sequence[str]) -> int | None:
     """Finds the index of the launcher in a command, behind words like `time`, `env`, `numactl`; None: no launcher."""
-    return next((index for index, word in enumerate(words) if is_launcher(word)), None)
+    return next((index for index, word in enumerate(words) if LAUNCHER.fullmatch(Path(word).name)), None)
 
 
 def narrows(word: str) -> bool:

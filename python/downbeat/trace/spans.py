@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from downbeat.data.launch_file import flags, names, open_samples, read_cells
+from downbeat.data.launch_file import flags, open_samples, read_cells, texts_in
 from downbeat.data.samples import check_samples, native
 from downbeat.errors import UsageError
 from downbeat.text import NANOSECONDS, counted
@@ -200,7 +200,7 @@ def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:
         flag = file.variables["flag"][rows]
         attempt = native(file.variables["attempt"][rows])
         ranks = flag.shape[1] if len(rows) else file.dimensions["rank"]
-        hosts = names(file.variables["host"]) if "host" in file.variables else [""] * ranks
+        hosts = texts_in(file.variables["host"]) if "host" in file.variables else [""] * ranks
         about = {name: str(file.attributes[name]) for name in ABOUT if name in file.attributes}
     labels = [(synchronizer_of(row), cell_name(row)) for row in cells.itertuples(index=False)]
     numbers = [

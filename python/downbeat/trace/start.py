@@ -16,7 +16,6 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 from downbeat.run.bench import how_to_build, library_of, prefixes
-from downbeat.run.job import is_slurm
 from downbeat.run.libraries import LIBRARIES, packaged, packaged_bench
 from downbeat.run.mpi_abi import abi_of, read_object
 from downbeat.trace.command import (
@@ -194,7 +193,7 @@ def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCo
     if index is None or launcher is None:
         return LaunchCommand([], None, None, *split_arguments(words))
     after = list(words[index + 1 :])
-    if is_slurm(launcher):
+    if Path(launcher).name.startswith("srun"):
         return LaunchCommand(list(words[:index]), words[index], None, *split_arguments(after))
     owner = launcher_library(launcher)
     if not owner:

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.data.launch_file import names, open_netcdf
+from downbeat.data.launch_file import open_netcdf, texts_in
 from downbeat.errors import DownbeatError
 from downbeat.run.bench_launch import run_bench
-from downbeat.run.durations import PATIENCE, start_seconds
+from downbeat.run.durations import LIMIT_FACTOR, start_seconds
 from downbeat.text import evenly
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
@@ -81,13 +81,13 @@ def traces(
 
 def trace_limit(ranks: int) -> float:
     """Returns the time limit of a launch that calls each algorithm once or twice, s."""
-    return PATIENCE * (TRACE_SECONDS + start_seconds(ranks))
+    return LIMIT_FACTOR * (TRACE_SECONDS + start_seconds(ranks))
 
 
 def read_traces(file: Path) -> dict[str, CallTraces]:
     """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
     with open_netcdf(file) as data:
-        algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
+        algorithms, refusals = texts_in(data.variables["algorithm"]), texts_in(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
         calls = np.asarray(data.variables["calls"][:])
         return {
@@ -202,7 +202,7 @@ def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
         longest time by any of the algorithms without delay, median over samples, in s.
     """
     with open_netcdf(file) as data:
-        algorithms = names(data.variables["algorithm"])
+        algorithms = texts_in(data.variables["algorithm"])
         delays = np.asarray(data.variables["largest_delay"][:])
         cell = np.asarray(data.variables["cell_index"][:])
         entries, exits, planned = (np.asarray(data.variables[name][:]) for name in ("entry", "exit", "delay"))

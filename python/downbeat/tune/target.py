@@ -11,7 +11,7 @@ from downbeat.data.launch_file import open_netcdf
 from downbeat.data.metrics import METRICS
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.bench_launch import run_bench
-from downbeat.run.bench_options import passed_options, refuse_own, with_files, wrong
+from downbeat.run.bench_options import invalid_value, passed_options, refuse_reserved, with_absolute_files
 from downbeat.run.libraries import linked_mpi
 from downbeat.run.machine import Setting, settings_of
 from downbeat.run.open_mpi_settings import FILENAME, JSON_SINCE, major_version, misread_rules, rules_in_force
@@ -35,7 +35,7 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     """
     ranks = read_ranks("--ranks", text, Path())
     if min(ranks) < 2:
-        raise wrong("--ranks", min(ranks), "numbers from 2, e.g. 2,4")
+        raise invalid_value("--ranks", min(ranks), "numbers from 2, e.g. 2,4")
     return ranks
 
 
@@ -57,7 +57,7 @@ def passed_by_user(words: Sequence[str]) -> dict[str, str]:
         UsageError: one is not valid, or is set by the tuning itself.
     """
     options = passed_options(words)
-    refuse_own(options, ("algorithm", "pattern", "delay", "validate", "stop", "with"))
+    refuse_reserved(options, ("algorithm", "pattern", "delay", "validate", "stop", "with"))
     return options
 
 
@@ -87,7 +87,7 @@ def one_pattern(pattern: str, delay: str) -> tuple[str, str]:
         raise UsageError("--pattern cannot be 'none': rules need late ranks; leave it out, or give e.g. one_late")
     if delay and not pattern:
         raise UsageError("--delay needs an arrival pattern, e.g. --pattern one_late --delay 50us")
-    return with_files(pattern, Path()), delay
+    return with_absolute_files(pattern, Path()), delay
 
 
 LIST_TIMEOUT = 60.0  # s

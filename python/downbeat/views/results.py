@@ -17,7 +17,7 @@ from downbeat.output.facts.experiment import FewerLaunches, NotOk, Rejected, Rem
 from downbeat.output.fields import Field, factor_field, synchronizer_name
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
-from downbeat.run.simulation import place_of
+from downbeat.run.simulation import hosts_or_platform
 from downbeat.statistics.location import MIN_SHOWN
 from downbeat.text import counted
 from downbeat.views.experiment import machine_states
@@ -55,7 +55,7 @@ def results_view(experiment: Experiment, metric: str) -> View:
     head = (
         ("MPI", "; ".join(sorted(libraries))),
         ("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
-        place_of(first),
+        hosts_or_platform(first),
         ("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
         ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
         *([("failed", failed)] if experiment.failures else []),

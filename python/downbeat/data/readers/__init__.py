@@ -2,7 +2,7 @@
 
 A reader of texts is a module with `NAME`, `recognizes` and `read`, listed in READERS. A reader that needs a whole
 directory or archive, e.g. for metadata in separate files, has `recognizes_tree` and `read_tree`, listed in
-TREE_READERS.
+TREE_READERS. Results are the runs in a source, their numbers, and its damage: contents that cannot be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Reader(Protocol):
     NAME: str
 
     def recognizes(self, text: str) -> bool:
-        """True if a text has results of the tool, possibly among lines of other programs."""
+        """Returns true if a text has results of the tool, possibly among lines of other programs."""
 
     def read(self, text: str, path: str) -> Results:
         """Reads the results in a text; runs and damage refer to `path`."""
@@ -37,7 +37,7 @@ class TreeReader(Protocol):
     NAME: str
 
     def recognizes_tree(self, source: Source) -> bool:
-        """True if a source holds results of the tool, by its names and small files."""
+        """Returns true if a source has results of the tool, judged by the names of its files and by small files."""
 
     def read_tree(self, source: Source, progress: Progress) -> Results:
         """Reads the results in a source; calls `progress` for each file of a directory."""
@@ -60,7 +60,7 @@ def read_results(paths: Sequence[str | Path], progress: Progress = no_progress) 
     Raises:
         UsageError: a path does not exist, or no path has results.
     """
-    chunks = []
+    chunks = []  # the results of each path
     for number, path in enumerate(map(Path, paths)):
         if len(paths) > 1:
             progress(number, len(paths))
@@ -69,9 +69,9 @@ def read_results(paths: Sequence[str | Path], progress: Progress = no_progress) 
         refuse_pipe(path)
         chunks.append(read_source(Source(path), progress if len(paths) == 1 else no_progress))
     if not any(results.runs for results in chunks):
-        more = f" and {len(paths) - 1} more have" if len(paths) > 1 else " has"
+        have = f" and {len(paths) - 1} more have" if len(paths) > 1 else " has"
         known = f"netCDF of downbeat-bench, {tool_names()}"
-        raise UsageError(f"'{paths[0]}'{more} no results that Downbeat reads; it reads: {known}")
+        raise UsageError(f"'{paths[0]}'{have} no results that Downbeat reads; it reads: {known}")
     return Results.joined(chunks)
 
 
@@ -80,7 +80,8 @@ def read_source(source: Source, progress: Progress = no_progress) -> Results:
     for tree_reader in TREE_READERS:
         if tree_reader.recognizes_tree(source):
             return tree_reader.read_tree(source, progress)
-    chunks, foreign = [Results.of_rows((), (), ())], []
+    chunks = [Results.of_rows((), (), ())]
+    without_results: list[str] = []  # paths of files
     for number, member in enumerate(source.members()):
         if source.path.is_dir():
             progress(number, len(source.names))
@@ -90,38 +91,40 @@ def read_source(source: Source, progress: Progress = no_progress) -> Results:
             results = [reader.read(member.text, member.path) for reader in READERS if reader.recognizes(member.text)]
         chunks += results
         if not any(each.runs or each.damages for each in results):
-            foreign.append(member.path)
-    if foreign:
-        chunks.append(Results.of_rows((), (), [Damage(foreign[0], 0, UNREAD, len(foreign), len(foreign))]))
+            without_results.append(member.path)
+    if without_results:
+        count = len(without_results)
+        chunks.append(Results.of_rows((), (), [Damage(without_results[0], 0, UNREAD, count, count)]))
     return Results.joined(chunks)
 
 
-UNREAD = "files without results that Downbeat reads"
+UNREAD = "files without results that Downbeat reads"  # text of a `Damage`
 
 
 def recognizes(path: Path) -> bool:
-    """True if a path exists and has results of another tool."""
+    """Returns true if a path exists and has results of another tool."""
     if not path.exists() or not (path.is_file() or path.is_dir()):
         return False
     source = Source(path)
     if any(reader.recognizes_tree(source) for reader in TREE_READERS):
         return True
-    return any(
-        recognizes(Path(member.path))
-        if path.is_dir() and is_archive(Path(member.name))
-        else any(reader.recognizes(member.text) for reader in READERS)
-        for member in source.members()
-    )
+    for member in source.members():
+        if path.is_dir() and is_archive(Path(member.name)):
+            if recognizes(Path(member.path)):
+                return True
+        elif any(reader.recognizes(member.text) for reader in READERS):
+            return True
+    return False
 
 
 def counted_over_files(damages: Iterable[Damage]) -> tuple[Damage, ...]:
     """Adds up damage over files: one fact per kind, with the number of files and the first file."""
     kinds: dict[str, Damage] = {}
     for damage in damages:
-        before = kinds.get(damage.what)
-        kinds[damage.what] = (
-            dataclasses.replace(before, count=before.count + damage.count, files=before.files + damage.files)
-            if before
-            else damage
-        )
+        if damage.what in kinds:
+            total = kinds[damage.what]
+            count, files = total.count + damage.count, total.files + damage.files
+            kinds[damage.what] = dataclasses.replace(total, count=count, files=files)
+        else:
+            kinds[damage.what] = damage
     return tuple(kinds.values())

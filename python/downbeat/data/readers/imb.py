@@ -1,7 +1,8 @@
 """Reads results of the Intel MPI Benchmarks 4 to 2021: text of MPI1, NBC, RMA, EXT, P2P and MT.
 
 The formats are those of src_c/IMB_output.c and src_c/P2P of the benchmarks. A run begins with the line of the version.
-From 2018 on a barrier precedes each call of a collective (option -sync); before, a loop of calls is timed.
+It has several benchmarks: comment lines with properties, a line of headings, and a row of numbers per size. From
+version 2018 on, a barrier precedes each call of a collective (option -sync); older versions time a loop of calls.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ MODE = re.compile(r"#\s+MODE: (\S+)")
 DATE = re.compile(r"# Date\s+: (\w+ \w+ +\d+ [\d:]+ \d+)")
 DATATYPE = re.compile(r"# MPI_Datatype( for reductions)?\s+:\s+(\w+)")
 END = "# All processes entering MPI_Finalize"
-FAILURES = {  # words in place of numbers -> kind of damage
+FAILURES = {  # word in place of numbers -> text of a `Damage`
     "out-of-mem": "sizes that did not fit into memory",
     "int-overflow": "sizes that the tool left out because of an overflow",
     "time-out": "sizes that the tool left out at its time limit",
 }
+# Heading of a column -> kind of its numbers (kinds.py).
 KIND_OF = {
     "t[usec]": "one_way",
     "t_min[usec]": "rank_mean_min",
@@ -56,11 +58,12 @@ KIND_OF = {
     "t_CPU[usec]": "computed_slowest",
     "overlap[%]": "overlap_imb",
 }
-GROUP, SIZE, CALLS, DEFECTS = "Group", "#bytes", "#repetitions", "defects"
+GROUP, SIZE, CALLS, DEFECTS = "Group", "#bytes", "#repetitions", "defects"  # other headings
 COLUMNS = {GROUP, SIZE, CALLS, DEFECTS, *KIND_OF}
 TIMES = ("t[usec]", "t_max[usec]")  # times from which the tool computes bandwidths
 OLD_MEGABYTE = 2.0**20  # bytes per "Mbyte" in versions before 2018
-MATCH = 0.02  # tolerance that separates the two megabytes, 5 % apart, for times from 1 us on (two decimals)
+# Tolerance that separates the two megabytes, which are 5 % apart, for times from 1 us on (printed with two decimals).
+MEGABYTE_TOLERANCE = 0.02
 
 
 def recognizes(text: str) -> bool:
@@ -73,9 +76,9 @@ def read(text: str, path: str) -> Results:
     damage = DamageCounter(path)
     lines = list(map(without_prefix, whole_lines(text, damage)))
     starts = [number for number, line in enumerate(lines) if "MPI Benchmark" in line and VERSION.match(line)]
-    first = next((number for number, line in enumerate(lines) if BENCHMARK.match(line)), len(lines))
-    if not starts or first < starts[0]:  # the first run lacks its first lines
-        starts.insert(0, first)
+    first_benchmark = next((number for number, line in enumerate(lines) if BENCHMARK.match(line)), len(lines))
+    if not starts or first_benchmark < starts[0]:  # the first run lacks its first lines
+        starts.insert(0, first_benchmark)
     runs, rows = [], []
     for run, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
         reader = Run(lines[start:end], start + 1, damage)
@@ -90,10 +93,9 @@ def read(text: str, path: str) -> Results:
 
 
 def operation_of(name: str) -> str:
-    """Our name of an operation, from the name of a benchmark, e.g. Iallreduce, Reduce_scatter, PingPong."""
-    known = {collective.name.replace("_", ""): collective.name for collective in COLLECTIVES} | {
-        "pingpong": "ping_pong"
-    }
+    """Downbeat's name of an operation, from the name of a benchmark, e.g. Iallreduce, Reduce_scatter, PingPong."""
+    known = {collective.name.replace("_", ""): collective.name for collective in COLLECTIVES}
+    known["pingpong"] = "ping_pong"
     lower = name.lower()
     joined = lower.replace("_", "")
     if joined in known:
@@ -104,18 +106,26 @@ def operation_of(name: str) -> str:
 
 
 class Run:
-    """A run of IMB, and the state while its lines are read."""
+    """A run of IMB while its lines are read.
+
+    Args:
+        lines: lines of the run.
+        first: number of the first line in the file, from 1.
+        damage: collects contents that cannot be read.
+    """
 
     def __init__(self, lines: list[str], first: int, damage: DamageCounter) -> None:
         self.lines, self.first, self.damage = lines, first, damage
+        # Key: group 1 of DATATYPE.
         self.datatypes = {"": "MPI_BYTE", " for reductions": "MPI_FLOAT"}
         version = next(filter(None, map(VERSION.match, lines[:1])), None)
         self.version, self.part = version.groups() if version else ("", "")
+        # Of the current benchmark.
         self.operation, self.ranks = "", 0
         self.settings: dict[str, str] = {}
 
     def description(self, path: str) -> ToolRun:
-        """Version, date and options."""
+        """Makes the run for `Results`: version, date and start of calls, from its first lines."""
         head = "\n".join(self.lines[:100])
         date = DATE.search(head)
         iso = ""
@@ -135,14 +145,14 @@ class Run:
         )
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """The numbers of the run."""
+        """Yields the numbers of the run as rows of `Numbers`."""
         columns: list[str] = []
-        table: list[dict[str, float]] = []
+        table: list[dict[str, float]] = []  # rows of the current benchmark: heading -> number
         for number, line in enumerate(self.lines, self.first):
             text = line.strip()
             words = text.split()
             if CALLS in words and not text.startswith("# "):
-                yield from self.numbers(table)
+                yield from self.numbers(table)  # of the benchmark before
                 columns, table = words, []
                 if set(words) - COLUMNS:
                     self.damage.add(UNKNOWN_COLUMNS, number)
@@ -156,7 +166,7 @@ class Run:
         yield from self.numbers(table)
 
     def header(self, line: str) -> None:
-        """Reads a comment line."""
+        """Reads properties of the current benchmark from a comment line."""
         if match := DATATYPE.match(line):
             self.datatypes[match[1] or ""] = match[2]
         elif match := BENCHMARK.match(line):
@@ -173,7 +183,7 @@ class Run:
             self.settings["mode"] = match[1].lower()
 
     def row(self, words: list[str], columns: list[str], line: int) -> list[dict[str, float]]:
-        """The numbers of a line by their headings; empty for lines of other programs and for failures."""
+        """Reads a line of the table: one row, heading -> number; [] for lines of other programs and for failures."""
         text = " ".join(words)
         for failure, what in FAILURES.items():
             if failure in text:
@@ -181,18 +191,14 @@ class Run:
                 return []
         values = [number_of(word) for word in words]
         if len(words) == len(columns) and None not in values:
-            return [
-                {
-                    "line": line,
-                    **{name: value for name, value in zip(columns, values, strict=True) if value is not None},
-                }
-            ]
+            row = {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+            return [{"line": line, **row}]
         if is_garbled_row(words, values, len(columns)):
             self.damage.add(UNREADABLE, line)
         return []
 
     def numbers(self, table: list[dict[str, float]]) -> Iterator[dict[str, object]]:
-        """The numbers of a table in SI, a row each."""
+        """Converts a table to rows of `Numbers`, in SI units."""
         megabyte = megabyte_of(table, self.version)
         collective = next((each for each in COLLECTIVES if each.name in (self.operation, self.operation[1:])), None)
         datatype = self.datatypes[" for reductions" if collective and collective.reduces else ""]
@@ -221,18 +227,14 @@ class Run:
 def megabyte_of(table: list[dict[str, float]], version: str) -> float:
     """The bytes per "Mbyte" of a table, which versions define differently.
 
-    A benchmark moves its size 1, 2 or 4 times in a call.
+    It follows from a row with a time, a bandwidth and a size: a benchmark moves the size 1, 2 or 4 times in a call.
     """
-    for row in reversed(table):
+    for row in reversed(table):  # large messages have exact bandwidths
         time = next((row[name] for name in TIMES if name in row), 0.0)
         if time >= 1 and row.get("Mbytes/sec", 0.0) >= 1 and row.get(SIZE):
-            moved = row["Mbytes/sec"] * time / row[SIZE]
-            units = [
-                megabyte
-                for megabyte in (UNITS["MB/s"], OLD_MEGABYTE)
-                for times in (1, 2, 4)
-                if abs(moved / times * megabyte / UNITS["MB/s"] - 1) < MATCH
-            ]
-            if units:
-                return units[0]
+            times_moved = row["Mbytes/sec"] * time / row[SIZE]  # if a megabyte is 1e6 bytes
+            for megabyte in (UNITS["MB/s"], OLD_MEGABYTE):
+                for times in (1, 2, 4):
+                    if abs(times_moved / times * megabyte / UNITS["MB/s"] - 1) < MEGABYTE_TOLERANCE:
+                        return megabyte
     return OLD_MEGABYTE if re.match(r"[234]\.", version) else UNITS["MB/s"]

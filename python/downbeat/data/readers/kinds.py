@@ -1,7 +1,7 @@
 """Defines the kinds of numbers in results of other tools: quantity, summary over ranks, and unit.
 
-A kind with the name of one of our metrics is that metric, so its numbers are comparable with ours. The summary over calls
-is the statistic of a number (`Numbers.statistic`). Numbers of different kinds are never compared.
+A kind that has the name of a metric of downbeat-bench is the same quantity, so its numbers are comparable. The summary
+over calls is the statistic of a number (`Numbers.statistic`). Numbers of different kinds are never compared.
 """
 # ruff: noqa: E501
 
@@ -14,7 +14,7 @@ from typing import Literal
 
 from downbeat.data.metrics import METRICS, Metric
 
-Over = Literal["mean", "max", "min", "rank 0", "pair", "job"]
+Over = Literal["mean", "max", "min", "rank 0", "pair", "job"]  # summary over ranks
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Kind:
     """A kind of number.
 
     Attributes:
-        name: name in options and columns; the name of a metric of ours if it is the same quantity.
+        name: name in options and columns; the name of a metric of downbeat-bench if it is the same quantity.
         unit: "s", "B/s", "1/s", or "1" for shares.
         over: summary over ranks; "pair": one pair of ranks; "job": all ranks together.
         is_time: True if a smaller number is faster.
@@ -44,12 +44,12 @@ class Kind:
 
     @property
     def is_ours(self) -> bool:
-        """True if our own results have this kind as a metric."""
+        """True if the kind is a metric of downbeat-bench."""
         return self.name in METRICS
 
 
 def of_metric(name: str, over: Over) -> Kind:
-    """Makes a kind from a metric of ours."""
+    """Makes a kind from a metric of downbeat-bench."""
     metric = METRICS[name]
     return Kind(name, "s", over, metric.is_time, metric.meaning, metric.label)
 
@@ -90,11 +90,11 @@ KINDS = {
 
 
 def is_rate(metric: str) -> bool:
-    """Whether more of a metric is faster."""
+    """Returns true if a larger value of a metric is faster."""
     return metric in KINDS and KINDS[metric].is_rate
 
 
-# Name -> metric of ours or kind of another tool.
+# Name -> metric of downbeat-bench, or kind of another tool.
 MEASURES: Mapping[str, Kind | Metric] = ChainMap[str, Kind | Metric](METRICS, KINDS)  # type: ignore[arg-type]
 
 

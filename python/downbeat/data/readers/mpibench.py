@@ -1,8 +1,7 @@
 """Reads results of mpiBench (LLNL).
 
-Lines are `Bcast Bytes: 8 Iters: 1000 Avg: 1.2 Min: 1.1 Max: 1.3 Comm: MPI_COMM_WORLD Ranks: 4`.
-
-The tool divides the time of a loop by the number of its calls; a barrier follows each call by default.
+A row of results is `Bcast Bytes: 8 Iters: 1000 Avg: 1.2 Min: 1.1 Max: 1.3 Comm: MPI_COMM_WORLD Ranks: 4`. The tool
+divides the time of a loop by the number of its calls; a barrier follows each call by default.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ START = re.compile(r"START mpiBench\w*(?: [A-Z]\w*)?(?: v(\S+))?")
 ROW = re.compile(
     r"(\w+)\s+Bytes:\s*(\S+)\s+Iters:\s*(\S+)\s+Avg:\s*(\S+)\s+Min:\s*(\S+)\s+Max:\s*(\S+)\s+Comm:\s*(\S+)\s+Ranks:\s*(\S+)"
 )
-LIKE_ROW = re.compile(r"\w+\s+Bytes:\s*\d")
-HOST = re.compile(r"(\d+) : (\S+)\s*$")
+LIKE_ROW = re.compile(r"\w+\s+Bytes:\s*\d")  # the beginning of a row, which may be damaged
+HOST = re.compile(r"(\d+) : (\S+)\s*$")  # rank and its host, before the rows
 CORRUPT = re.compile(r"(?:Send|Receive) buffer corruption detected")
 WORLD = "MPI_COMM_WORLD"
-KINDS = ("with_barrier_avg", "with_barrier_min", "with_barrier_max")
-DOUBLES = ("allreduce", "reduce")
+KINDS = ("with_barrier_avg", "with_barrier_min", "with_barrier_max")  # of Avg, Min, Max
+DOUBLES = ("allreduce", "reduce")  # operations on MPI_DOUBLE
 CORRUPTION = "buffers with wrong content, which ended the run"
 
 
 def recognizes(text: str) -> bool:
-    """True if a text has the first line of a run, or a row."""
+    """Returns true if a text has the first line of a run, or a row."""
     return START.search(text) is not None or ("Bytes:" in text and ROW.search(text) is not None)
 
 
@@ -46,16 +45,18 @@ def read(text: str, path: str) -> Results:
     damage = DamageCounter(path)
     runs: list[tuple[int, str, list[str]]] = []  # first line, version, hosts of the ranks
     rows: list[dict[str, object]] = []
-    ended, rows_before = True, rows  # whether the run has ended; the last row before the run
+    ended = True  # whether the last run has ended
+    rows_before = rows  # the last row before that run
 
     def end(line: int) -> None:
+        """Records the damage of the last run."""
         if runs and not ended:
             damage.add(NOT_ENDED, line)
         if runs and not any(row["run"] == len(runs) - 1 for row in rows[-1:]):
             damage.add(NO_NUMBERS, line)
 
     for number, full in enumerate(whole_lines(text, damage), 1):
-        line = full if ROW.match(full) else without_prefix(full) if not HOST.match(full) else full
+        line = full if ROW.match(full) or HOST.match(full) else without_prefix(full)
         if match := START.search(line):
             end(runs[-1][0] if runs else number)
             runs.append((number, match[1] or "", []))
@@ -67,14 +68,20 @@ def read(text: str, path: str) -> Results:
             if None in numbers:
                 damage.add(UNREADABLE, number)
                 continue
-            size, calls, average, least, largest, ranks = (value or 0.0 for value in numbers)
+            size, calls, average, minimum, maximum, ranks = (value or 0.0 for value in numbers)
             operation = match[1].lower()
-            shared = {"run": len(runs) - 1, "operation": operation, "size": int(size), "ranks": int(ranks)}
-            datatype = "MPI_DOUBLE" if operation in DOUBLES else "MPI_BYTE" if operation != "barrier" else "none"
-            setting = "" if match[7] == WORLD else f"communicator={match[7]}"
-            nodes = len(set(runs[-1][2])) if match[7] == WORLD else 0
-            shared |= {"datatype": datatype, "setting": setting, "calls": int(calls), "nodes": nodes}
-            for kind, value in zip(KINDS, (average, least, largest), strict=True):
+            datatype = "MPI_DOUBLE" if operation in DOUBLES else "MPI_BYTE"
+            shared = {
+                "run": len(runs) - 1,
+                "operation": operation,
+                "size": int(size),
+                "ranks": int(ranks),
+                "datatype": "none" if operation == "barrier" else datatype,
+                "setting": "" if match[7] == WORLD else f"communicator={match[7]}",
+                "calls": int(calls),
+                "nodes": len(set(runs[-1][2])) if match[7] == WORLD else 0,
+            }
+            for kind, value in zip(KINDS, (average, minimum, maximum), strict=True):
                 rows.append({**shared, "kind": kind, "value": value * UNITS["us"]})
         elif LIKE_ROW.match(line):
             damage.add(UNREADABLE, number)

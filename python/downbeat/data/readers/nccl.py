@@ -2,6 +2,8 @@
 
 The formats are those of src/common.cu and src/util.cu of the tests. A time is that of a loop of calls divided by their
 number, mean over ranks; `i_min`, `i_max`, `i_p99` and the times in JSON are of single calls, largest over processes.
+
+Each call is measured twice, out of place (separate buffers) and in place; these are the sides of a row.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from downbeat.data.readers.results import (
 from downbeat.tables import Floats
 
 NAME = "nccl-tests"
+# Texts of a `Damage`.
 FAILED = "runs that failed"
 REPEATED = "runs that were tried again after a failure"
 OUT_OF_BOUNDS = "runs with values out of bounds"
@@ -49,14 +52,15 @@ START = re.compile(
 )
 TABLE = re.compile(r"# +size +count .*\balgbw +busbw")
 TEXT = re.compile(rf"^.{{0,80}}?(?:{START.pattern}|{TABLE.pattern})", re.MULTILINE | re.IGNORECASE)
-JSON = re.compile(r"\s*(?:\{|\[\s*\{)")  # `[host:12]` is what a launcher says
+JSON = re.compile(r"\s*(?:\{|\[\s*\{)")  # not `[host:12]`, the prefix of a launcher
 DEVICE = re.compile(r"# +Rank +(\d+) +(?:Group +\d+ +)?Pid +\d+ on +(\S+) device +\d+ \[[^\]]*\] *(.*)")
 LIBRARY = re.compile(r"(?:nccl-library=|[NR]CCL version *:? *)(\S+)")
 ITERATIONS = re.compile(r"\biters: (\d+) agg iters: (\d+)")
 FAILURE = re.compile(r"Test (?:\w+ )?failure|Test timeout|NCCL failure|CUDA failure")
 PROGRAM = re.compile(r"(\w+)_perf\b")
-OPERATIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}  # all other names are ours, without underscores
-KIND_OF = {  # column, also of JSON -> kind, statistic
+# Name of an operation -> Downbeat's name; all other names are equal but for underscores.
+OPERATIONS = {"broadcast": "bcast", "reducescatter": "reduce_scatter"}
+KIND_OF = {  # heading of a column, also in JSON -> kind, statistic
     "time": ("latency_avg", "mean"),
     "cputime": ("cpu_time", "mean"),
     "algbw": ("algorithm_bandwidth", "mean"),
@@ -65,22 +69,23 @@ KIND_OF = {  # column, also of JSON -> kind, statistic
     "i_max": ("latency_max", "max"),
     "i_p99": ("latency_max", "p99"),
 }
+# Field with times of single calls in JSON -> statistic.
 PER_CALL = {"avg_us": "mean", "min_us": "min", "p50_us": "median", "p95_us": "p95", "p99_us": "p99", "max_us": "max"}
-TIME_OF = {"0": "latency_observed", "1": "latency_avg", "2": "rank_mean_min", "3": "rank_mean_max"}  # option -a
-KEYS = ("size", "count", "type", "redop", "root")
-WRONGS = ("#wrong", "nwrong", "wrong")
-SIDES = ("out", "in")
+# Value of option -a (average over ranks) -> kind of the times.
+TIME_OF = {"0": "latency_observed", "1": "latency_avg", "2": "rank_mean_min", "3": "rank_mean_max"}
+WRONG_COLUMNS = ("#wrong", "nwrong", "wrong")  # headings of the number of wrong results
+SIDES = ("out", "in")  # out of place, in place
 
 
 def recognizes(text: str) -> bool:
-    """True if a text has a header of nccl-tests, or is their JSON or CSV."""
+    """Returns true if a text has a header of nccl-tests, or is their JSON or CSV."""
     if JSON.match(text):
         return bool(re.search(r'"(?:out_of_place|nccl_version|busBw)"', text))
     return TEXT.search(text) is not None or is_csv(text)
 
 
 def is_csv(text: str) -> bool:
-    """True if a text is CSV of rccl-tests."""
+    """Returns true if a text is CSV of rccl-tests."""
     return bool(re.match(r"numCycle,.*\balgbw,busbw,#wrong", text, re.IGNORECASE))
 
 
@@ -101,32 +106,33 @@ def operation_of(program: str) -> str:
 
 
 def version_of(code: str) -> str:
-    """The version of NCCL from its number, 22807: 2.28.7."""
+    """The version of NCCL from its number: 22807 is 2.28.7, and 2708, from before 2.9, is 2.7.8."""
     if not code.isdigit():
         return code
-    number, unit = int(code), 1000 if int(code) < 10000 else 10000
+    number = int(code)
+    unit = 1000 if number < 10000 else 10000
     return f"{number // unit}.{number % unit // 100}.{number % 100}"
 
 
 @dataclass
 class Run:
-    """A run of a text, while its lines are read."""
+    """A run in a text, while its lines are read."""
 
-    line: int
-    version: str = ""
-    library: str = ""
+    line: int  # number of its first line, from 1
+    version: str = ""  # of the tests
+    library: str = ""  # version of NCCL
     operation: str = ""
-    starts: set[str] = field(default_factory=set)  # lines of the header read so far
+    starts: set[str] = field(default_factory=set)  # groups of START that have matched: each begins a run only once
     hosts: list[str] = field(default_factory=list)  # host of each rank
-    device: str = ""
-    calls: int = 0
+    device: str = ""  # name of the first GPU
+    calls: int = 0  # per number
     date: str = ""
     failed: int = 0  # line of the first failure; 0: none
-    ended: bool = False
+    ended: bool = False  # whether the last line of the run was read
     has_rows: bool = False
-    columns: Sequence[str] = ()
-    units: Sequence[str] = ()
-    sides: Sequence[str] = SIDES
+    columns: Sequence[str] = ()  # headings of the table
+    units: Sequence[str] = ()  # of the columns with times and bandwidths
+    sides: Sequence[str] = SIDES  # in the order of the columns
 
     def tool_run(self, path: str) -> ToolRun:
         """Converts the run for `Results`."""
@@ -146,7 +152,7 @@ class Run:
         return {"operation": self.operation, "ranks": len(self.hosts), "nodes": len(set(self.hosts))}
 
     def header(self, line: str) -> None:
-        """Reads a comment line."""
+        """Reads properties of the run from a comment line."""
         if match := DEVICE.match(line):
             self.hosts.append(match[2])
             self.device = self.device or match[3].strip()
@@ -164,21 +170,22 @@ class Run:
             self.ended = True
 
     def row(self, words: Sequence[str], line: int, damage: DamageCounter) -> Iterator[dict[str, object]]:
-        """Reads the numbers of a line of the table."""
-        stamped = "timestamp" in self.columns
+        """Reads a line of the table; yields rows of `Numbers` without the columns of `factors`."""
+        stamped = "timestamp" in self.columns  # the last column: a date and a time, two words
         if len(words) != len(self.columns) + stamped:
             damage.add(SKIPPED if "SKIP" in words else UNREADABLE, line)
             return
         if stamped:
             self.date = self.date or "T".join(words[-2:])
         units = iter(self.units)
-        side = -1
-        values: list[tuple[int, str, float]] = []
-        wrong: set[int] = set()
+        side = -1  # index in `sides` of the current column
+        values: list[tuple[int, str, float]] = []  # side, heading, value in SI
+        wrong: set[int] = set()  # sides with wrong results
         for name, word in zip(self.columns, words, strict=False):
-            side += name in ("time", "cputime")
+            if name in ("time", "cputime"):  # the first column of a side
+                side += 1
             value = number_of(word)
-            if name in WRONGS and value:
+            if name in WRONG_COLUMNS and value:
                 wrong.add(side)
             elif name in KIND_OF or name == "i_cv%":
                 unit = next(units, "us" if name.endswith("time") else "GB/s")
@@ -210,20 +217,19 @@ class Run:
 
 
 def case(key: Mapping[str, Any], side: str) -> dict[str, object]:
-    """The columns that distinguish the rows of a table."""
-    settings = [f"place={side}", *(f"{name}={key[name]}" for name in ("redop", "root") if is_set(key.get(name)))]
+    """The columns of `Numbers` that distinguish the rows of a table; `key`: heading -> value in the row."""
+    settings = [f"place={side}"]
+    for name in ("redop", "root"):
+        if str(key.get(name) or "").strip() not in ("", "none", "-1"):
+            settings.append(f"{name}={key[name]}")
     return {"size": count_of(key["size"]), "datatype": str(key.get("type", "")), "setting": ",".join(settings)}
-
-
-def is_set(value: object) -> bool:
-    return str(value or "").strip() not in ("", "none", "-1")
 
 
 def read_text(text: str, path: str, damage: DamageCounter) -> Results:
     """Reads the runs in a text."""
     runs: list[Run] = []
-    rows: list[tuple[int, dict[str, object]]] = []
-    program = PROGRAM.search(Path(path).name)
+    rows: list[tuple[int, dict[str, object]]] = []  # index of the run, row
+    program = PROGRAM.search(Path(path).name)  # names the operation unless the run does; later: in a command line
     for number, full in enumerate(whole_lines(text, damage), 1):
         line = without_prefix(full)
         if match := START.match(line):
@@ -269,7 +275,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
     if isinstance(content, list):
         return read_rows(content, path, damage)
     words = [str(word) for word in content.get("args") or ("",)]
-    environment = dict(str(each).partition("=")[::2] for each in content.get("env") or ())
+    environment = dict(str(entry).partition("=")[::2] for entry in content.get("env") or ())  # NAME=VALUE
     config = content.get("config") or {}
     devices = config.get("devices") or [{}] * count_of(config.get("ngpus"))
     run = Run(1, str(content.get("tests_version", "")), version_of(str(content.get("nccl_version", ""))))
@@ -287,16 +293,17 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
             damage.add(UNREADABLE, 1)
             continue
         for side, name in zip(SIDES, ("out_of_place", "in_place"), strict=True):
-            made = list(numbers_of(result.get(name) or {}, TIME_OF.get(averaged, "latency_avg"), damage))
+            numbers = list(numbers_of(result.get(name) or {}, TIME_OF.get(averaged, "latency_avg"), damage))
             per_call = result.get(f"{name}_per_iter") or {}
             if times := [time for time in per_call.get("times_us", ()) if isinstance(time, float | int)]:
-                calls[len(rows) + len(made)] = (np.array(times) * UNITS["us"]).copy
+                # Key: index of the first statistic over single calls, which is the next row.
+                calls[len(rows) + len(numbers)] = (np.array(times) * UNITS["us"]).copy
             for column, statistic in PER_CALL.items():
                 if is_number(per_call.get(column)):
                     value = per_call[column] * UNITS["us"]
-                    made.append({"kind": "latency_max", "statistic": statistic, "value": value})
+                    numbers.append({"kind": "latency_max", "statistic": statistic, "value": value})
             count = {"calls": count_of(result.get("actual_iterations")) or count_of(config.get("iterations"))}
-            rows += ({**shared, **case(result, side), **count, **each} for each in made)
+            rows += ({**shared, **case(result, side), **count, **number} for number in numbers)
     if content.get("end_time") is None:
         damage.add(NOT_ENDED, 1)
     if not rows:
@@ -306,7 +313,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
 
 
 def is_number(value: object) -> bool:
-    """True if a value of JSON is a finite number."""
+    """Returns true if a value of JSON is a finite number."""
     return isinstance(value, float | int) and math.isfinite(value)
 
 
@@ -319,11 +326,12 @@ def date_of(text: object) -> str:
 
 
 def numbers_of(side: Mapping[str, Any], time: str, damage: DamageCounter) -> Iterator[dict[str, object]]:
-    """Reads the numbers of a record of JSON or CSV; `time` is the kind of its times."""
-    wrong = next((number_of(str(side[name])) for name in WRONGS if name in side), None)
+    """Yields the numbers of a side in JSON, or of a record of CSV; `time` is the kind of its times."""
+    wrong = next((number_of(str(side[name])) for name in WRONG_COLUMNS if name in side), None)
     if wrong:
         damage.add(WRONG_RESULTS, 1)
     status = {"status": WRONG if wrong else OK}
+    # Name in a record -> heading in text.
     names = {"time": "time", "cpu_time": "cputime", "alg_bw": "algbw", "bus_bw": "busbw"}
     for name, column in {**names, "algbw": "algbw", "busbw": "busbw"}.items():
         if name not in side:
@@ -338,9 +346,9 @@ def numbers_of(side: Mapping[str, Any], time: str, damage: DamageCounter) -> Ite
 
 
 def read_rows(records: Sequence[Mapping[str, Any]], path: str, damage: DamageCounter) -> Results:
-    """Reads records of rccl-tests, a row each; each repetition (`numCycle`) is a run."""
+    """Reads records of rccl-tests: each is a row of the table on one side, and each repetition (`numCycle`) a run."""
     rows: list[dict[str, object]] = []
-    cycles: dict[str, int] = {}
+    cycles: dict[str, int] = {}  # repetition -> index of the run
     for line, record in enumerate(records, 2):
         row = {str(name).lower(): value for name, value in record.items()}
         if not count_of(row.get("size")) or row.get("inplace") not in (0, 1, "0", "1"):
@@ -352,5 +360,6 @@ def read_rows(records: Sequence[Mapping[str, Any]], path: str, damage: DamageCou
         side = SIDES[count_of(row["inplace"])]
         operation = operation_of(str(row.get("name") or row.get("collective")))
         shared = {"run": run, "operation": operation, "ranks": ranks, "nodes": nodes, **case(row, side)}
-        rows += ({**shared, **each} for each in numbers_of(row, "latency_avg", damage))
-    return Results.of_rows([Run(1).tool_run(path) for _ in cycles or (0,)], rows, damage.facts())
+        rows += ({**shared, **number} for number in numbers_of(row, "latency_avg", damage))
+    runs = [Run(1).tool_run(path)] * max(1, len(cycles))  # at least one, so that damage belongs to a run
+    return Results.of_rows(runs, rows, damage.facts())

@@ -34,6 +34,7 @@ HEADER = re.compile(
     re.MULTILINE,
 )
 LAUNCHER = re.compile(r"\b(?:mpirun|mpiexec|srun|aprun|jsrun)\b.*?\s(?:-np?|--ntasks)[ =]?(\d+)\b.*osu_")
+# Title of a program without "Latency" and "Test" -> operation; other titles become names by `operation_of`.
 TITLES = {
     "broadcast": "bcast",
     "all-to-all": "alltoall",
@@ -45,11 +46,13 @@ TITLES = {
     "multi-threaded": "multi_threaded_ping_pong",
     "multi-process": "multi_process_ping_pong",
 }
+# A heading. Groups: summary over ranks; percentile; its quantity.
 COLUMNS = re.compile(
     r"Size|(?:(Avg|Min|Max) )?Lat(?:ency)? ?\(us\)|Iterations|Validation|P(\d+(?:\.\d+)?) Tail (Lat|BW) ?\(\S+?\)|"
     r"Overall\(us\)|Compute\(us\)|Coll\. Init\(us\)|MPI_Test\(us\)|MPI_Wait\(us\)|Pure Comm\.\(us\)|Min Comm\.\(us\)|"
     r"Max Comm\.\(us\)|Overlap\(%\)|Bandwidth \(MB/s\)|MB/s|Messages/s|Transmit Size"
 )
+# Heading -> kind of its numbers (kinds.py).
 KIND_OF = {
     "Overall(us)": "overall",
     "Compute(us)": "computed",
@@ -64,8 +67,8 @@ KIND_OF = {
     "MB/s": "bandwidth",
     "Messages/s": "message_rate",
 }
-SIZE, CALLS, VALIDATION = "Size", "Iterations", "Validation"
-SETTINGS = (  # line of the header, and the setting that it becomes
+SIZE, CALLS, VALIDATION = "Size", "Iterations", "Validation"  # other headings
+SETTINGS = (  # line of the header -> the setting that it becomes, with the groups of the match
     (re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\w+)"), "pairs={},window={}"),
     (re.compile(r"# Window creation: (\S+)"), "creation={}"),
     (re.compile(r"# Synchronization: (\S+)"), "synchronization={}"),
@@ -78,15 +81,15 @@ SETTINGS = (  # line of the header, and the setting that it becomes
 
 
 class Column(NamedTuple):
-    """A column of a table: its kind (its heading if it has no results), statistic, and factor to SI."""
+    """A column of a table."""
 
-    kind: str
-    statistic: str = "mean"
-    factor: float = 1.0
+    kind: str  # kind of its numbers; the heading of a column without results
+    statistic: str = "mean"  # over calls
+    factor: float = 1.0  # to SI
 
 
 def recognizes(text: str) -> bool:
-    """True if a text has a header of OSU."""
+    """Returns true if a text has a header of OSU."""
     return "# OSU " in text and HEADER.search(text) is not None
 
 
@@ -98,11 +101,12 @@ def read(text: str, path: str) -> Results:
     lines = list(map(without_prefix, whole_lines(text, damage)))
     starts = [number for number, line in enumerate(lines) if "# OSU " in line and HEADER.match(line)]
     for run, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
+        # Launchers' commands before the run; the last one starts it.
         commands = [LAUNCHER.search(line) for line in lines[starts[run - 1] if run else 0 : start]]
         ranks = next((int(match[1]) for match in reversed(commands) if match), 0)
         reader = Run(lines[start])
         for line in lines[max(0, start - 2) : start]:
-            if line.startswith("# Number of "):  # of threads, before the first line of the run
+            if line.startswith("# Number of "):  # the number of threads precedes the first line of the run
                 reader.header(line)
         read_rows = [{**row, "run": run, "ranks": ranks} for row in reader.rows(lines[start:end], start + 1, damage)]
         runs.append(ToolRun(NAME, reader.version, path, start + 1, synchronizer=reader.synchronizer))
@@ -124,7 +128,11 @@ def operation_of(title: str) -> str:
 
 
 class Run:
-    """The state while the lines of a run are read."""
+    """A run while its lines are read.
+
+    Args:
+        header: first line of the run.
+    """
 
     def __init__(self, header: str) -> None:
         match = HEADER.match(header)
@@ -133,19 +141,19 @@ class Run:
         self.version = version
         self.operation = operation_of(f"{call[1:]} {title.strip()}".strip())
         self.settings = [f"device={accelerator[1:].lower()}"] if accelerator else []
-        self.settings += [] if library.endswith(("MPI", "CCL")) else [f"library={library.lower()}"]
-        self.is_unknown = False  # whether it has numbers below headings that are not known
+        if not library.endswith(("MPI", "CCL")):
+            self.settings.append(f"library={library.lower()}")
+        self.is_unknown = False  # whether there are numbers below unknown headings
         self.datatype = "none"
         self.synchronizer = "mpi_barrier"
         base = self.operation.removesuffix("_init")
         self.collective = next((each for each in COLLECTIVES if each.name in (base, base[1:])), None)
         if self.collective and self.collective.name != "barrier" and self.version:
-            self.datatype = (
-                "MPI_FLOAT" if self.collective.reduces else "MPI_CHAR"
-            )  # default for versions that do not print the datatype
+            # The datatype in versions that do not print it.
+            self.datatype = "MPI_FLOAT" if self.collective.reduces else "MPI_CHAR"
 
     def rows(self, lines: list[str], first: int, damage: DamageCounter) -> Iterator[dict[str, object]]:
-        """Reads the numbers in the lines of the run; `first` is the number of its first line."""
+        """Yields the numbers in the lines of the run as rows of `Numbers`; `first`: number of its first line."""
         columns: list[Column] = []
         for number, line in enumerate(lines, first):
             text = line.strip()
@@ -160,7 +168,7 @@ class Run:
                 self.is_unknown = True
 
     def header(self, line: str) -> list[Column]:
-        """Reads a comment line; returns the columns if the line has headings."""
+        """Reads properties of the run from a comment line; returns the columns if the line has headings, else []."""
         for pattern, setting in SETTINGS:
             if match := pattern.match(line):
                 self.settings.append(setting.format(*match.groups()))
@@ -174,7 +182,7 @@ class Run:
         return self.columns(line)
 
     def columns(self, line: str) -> list[Column]:
-        """The columns of a line of headings; empty for another line."""
+        """The columns of a line of headings; [] for another line."""
         columns = []
         for match in COLUMNS.finditer(line.removeprefix("#")):
             name, which, percentile, unit = match[0], match[1], match[2], match[3]
@@ -191,17 +199,20 @@ class Run:
             else:
                 columns.append(Column(name))
         unknown = COLUMNS.sub("", line.removeprefix("#")).strip()
-        return columns if not unknown and any(column.kind in KINDS_WITH_ROWS for column in columns) else []
+        has_results = any(column.kind in RESULT_KINDS for column in columns)
+        return columns if has_results and not unknown else []
 
     @property
     def latency(self) -> str:
         """The kind of a latency, which depends on the operation."""
-        return "latency_avg" if self.collective else "one_way" if "ping_pong" in self.operation else "call_time"
+        if self.collective:
+            return "latency_avg"
+        return "one_way" if "ping_pong" in self.operation else "call_time"
 
     def row(
         self, words: list[str], columns: list[Column], line: int, damage: DamageCounter
     ) -> Iterator[dict[str, object]]:
-        """Reads the numbers of a line of a table; empty for lines of other programs."""
+        """Yields the numbers of a line of the table as rows of `Numbers`; none for lines of other programs."""
         values = [
             word if column.kind == VALIDATION else number_of(word) for word, column in zip(words, columns, strict=False)
         ]
@@ -209,23 +220,23 @@ class Run:
             if is_garbled_row(words, values, len(columns)):
                 damage.add(UNREADABLE, line)
             return
-        named = {column.kind: value for column, value in zip(columns, values, strict=True)}
-        wrong = str(named.get(VALIDATION, "Pass")).lower().startswith("fail")
+        by_kind = {column.kind: value for column, value in zip(columns, values, strict=True)}
+        wrong = str(by_kind.get(VALIDATION, "Pass")).lower().startswith("fail")
         if wrong:
             damage.add(WRONG_RESULTS, line)
         for column, value in zip(columns, values, strict=True):
-            if column.kind in KINDS_WITH_ROWS and isinstance(value, float):
+            if column.kind in RESULT_KINDS and isinstance(value, float):
                 yield {
                     "operation": self.operation,
-                    "size": int(float(named.get(SIZE, 0.0))),  # type: ignore[arg-type]
+                    "size": int(float(by_kind.get(SIZE, 0.0))),  # type: ignore[arg-type]
                     "datatype": self.datatype,
                     "setting": ",".join(self.settings),
                     "kind": column.kind,
                     "statistic": column.statistic,
                     "value": value * column.factor,
-                    "calls": int(float(named.get(CALLS, 0.0))),  # type: ignore[arg-type]
+                    "calls": int(float(by_kind.get(CALLS, 0.0))),  # type: ignore[arg-type]
                     **({"status": WRONG} if wrong else {}),
                 }
 
 
-KINDS_WITH_ROWS = {*KIND_OF.values(), "one_way", "call_time"}
+RESULT_KINDS = {*KIND_OF.values(), "one_way", "call_time"}

@@ -35,31 +35,36 @@ HEADING = re.compile(
     r"^\s*(?:process +)?test +(?:nrep +)?(?:msize_bytes|msize|count)\b.*(?:runtime_sec|_sec)\b", re.MULTILINE
 )
 SETTING = re.compile(r"\s*#@(\w+)=(.*)")
+# First line of a run; a version that prints both begins with the first one. The second one begins a run after a table.
 STARTED = ("#Command-line arguments", "#MPI calls")
-SIZES = ("msize_bytes", "msize", "count")
+SIZES = ("msize_bytes", "msize", "count")  # headings of the size
+# Value of a setting -> Downbeat's name of the synchronizer.
 SYNCHRONIZERS = {"mpi_barrier": "mpi_barrier", "bbarrier": "dissemination", "window": "window"}
 INVALID = "calls that the tool found to be invalid, left out"
+# Headings of the times of a process: on the global clock if the table has it, else on the local clock.
 START, STOP = ("gl_tstart_sec", "loc_tstart_sec"), ("gl_tend_sec", "loc_tend_sec")
 
 
 def recognizes(text: str) -> bool:
-    """True if a text has headings of a table, or settings of the tool."""
+    """Returns true if a text has headings of a table, or settings of the tool."""
     return "#@reproMPI" in text or HEADING.search(text) is not None
 
 
 class Table:
-    """A table while its lines are read.
+    """A table while its lines are read. A case is an MPI function and a size.
 
-    A case is a call and its size. `calls` has the times of calls by case; `spans` has begin and end of each rank by
-    case and call; `rows` has summaries by the tool itself.
+    Args:
+        columns: headings.
+        settings: settings of the run.
     """
 
     def __init__(self, columns: Sequence[str], settings: Mapping[str, str]) -> None:
         self.columns = columns
         self.settings = settings
-        self.calls: dict[tuple[str, int], list[float]] = {}
+        self.calls: dict[tuple[str, int], list[float]] = {}  # case -> times of calls, s
+        # Case -> number of the call -> begin and end of each rank, s.
         self.spans: dict[tuple[str, int], dict[int, list[tuple[float, float]]]] = {}
-        self.rows: list[dict[str, object]] = []
+        self.rows: list[dict[str, object]] = []  # summaries by the tool itself, as rows of `Numbers`
 
     @property
     def has_times(self) -> bool:
@@ -71,7 +76,7 @@ class Table:
         return times and "test" in names and not names.isdisjoint(SIZES)
 
     def read(self, words: Sequence[str]) -> str:
-        """Reads a row; returns the kind of its damage, empty without damage."""
+        """Reads a row; returns the text of its damage, "" without damage."""
         if len(words) != len(self.columns):
             return UNREADABLE
         values = {name: number_of(word) for name, word in zip(self.columns, words, strict=True) if name != "test"}
@@ -88,12 +93,9 @@ class Table:
             self.spans.setdefault(case, {}).setdefault(int(row.get("nrep", 0)), []).append((begin, end))
         for name, value in row.items():
             if name.removesuffix("_sec") in STATISTICS and name.endswith("_sec"):
-                number = {
-                    "statistic": name.removesuffix("_sec"),
-                    "value": value,
-                    "calls": int(row.get("valid_nrep", 0)),
-                }
-                self.rows.append({**self.factors(case), "kind": self.kind, **number})
+                number = {"statistic": name.removesuffix("_sec"), "value": value}
+                calls = int(row.get("valid_nrep", 0))
+                self.rows.append({**self.factors(case), "kind": self.kind, **number, "calls": calls})
         return ""
 
     @property
@@ -103,18 +105,19 @@ class Table:
         return "global_time" if "global" in clocks else "latency_max"
 
     def factors(self, case: tuple[str, int]) -> dict[str, object]:
-        """The columns of a case; converts a size in elements to bytes."""
+        """The columns of `Numbers` that all numbers of a case share; converts a size in elements to bytes."""
         name, size = case
-        factor = 1 if "count" not in self.columns else count_of(self.settings.get("datatype_size_bytes")) or 1
+        if "count" in self.columns:
+            size *= count_of(self.settings.get("datatype_size_bytes")) or 1
         return {
             "operation": name.removeprefix("MPI_").lower(),
-            "size": size * factor,
+            "size": size,
             "ranks": count_of(self.settings.get("nprocs")),
             "datatype": self.settings.get("datatype", ""),
         }
 
     def numbers(self) -> Iterator[tuple[dict[str, object], Floats]]:
-        """Yields summaries over single calls, each with the values of the calls."""
+        """Yields summaries over single calls as rows of `Numbers`, each with the values of the calls, s."""
         for case, values in self.calls.items():
             yield from self.summaries(case, self.kind, np.array(values))
         for case, by_call in self.spans.items():
@@ -127,6 +130,7 @@ class Table:
                 yield from self.summaries(case, kind, np.array([over(ranks) for ranks in times]))
 
     def summaries(self, case: tuple[str, int], kind: str, values: Floats) -> Iterator[tuple[dict[str, object], Floats]]:
+        """Yields a row of `Numbers` for each statistic of `values`, with the values."""
         for statistic, value in summaries_of(values).items():
             number = {"kind": kind, "statistic": statistic, "value": value, "calls": values.size}
             yield {**self.factors(case), **number}, values
@@ -135,13 +139,15 @@ class Table:
 def read(text: str, path: str) -> Results:
     """Reads the runs in a text."""
     damage = DamageCounter(path)
-    runs: list[tuple[int, dict[str, str]]] = []
-    tables: list[tuple[int, Table]] = []
-    table: Table | None = None
+    runs: list[tuple[int, dict[str, str]]] = []  # number of the first line, settings
+    tables: list[tuple[int, Table]] = []  # index of the run, table
+    table: Table | None = None  # the current one
     for number, full in enumerate(whole_lines(text, damage), 1):
         line = without_prefix(full)
         starts = line.startswith(STARTED[0]) or (line.startswith(STARTED[1]) and table is not None)
-        if starts or (not runs and (SETTING.match(line) or HEADING.match(line) or line.startswith(STARTED[1]))):
+        # The first run may lack its first lines.
+        is_first = not runs and (SETTING.match(line) or HEADING.match(line) or line.startswith(STARTED[1]))
+        if starts or is_first:
             runs.append((number, {}))
             table = None
         if match := SETTING.match(line):
@@ -156,8 +162,8 @@ def read(text: str, path: str) -> Results:
         elif table and line.strip() and not line.lstrip().startswith("#"):
             words = line.split()
             is_row = len(words) == len(table.columns) or words[0].startswith("MPI_")
-            if is_row and (wrong := table.read(words)):
-                damage.add(wrong, number)
+            if is_row and (reason := table.read(words)):
+                damage.add(reason, number)
     rows: list[dict[str, object]] = []
     calls: dict[int, Callable[[], Floats]] = {}
     for run, finished in tables:
@@ -168,9 +174,8 @@ def read(text: str, path: str) -> Results:
     for run, (first, _) in enumerate(runs):
         if not any(row["run"] == run for row in rows):
             damage.add(NO_NUMBERS, first)
-    return dataclasses.replace(
-        Results.of_rows([tool_run(path, *run) for run in runs], rows, damage.facts()), calls=calls
-    )
+    results = Results.of_rows([tool_run(path, *run) for run in runs], rows, damage.facts())
+    return dataclasses.replace(results, calls=calls)
 
 
 def tool_run(path: str, line: int, settings: Mapping[str, str]) -> ToolRun:

@@ -18,7 +18,7 @@ from downbeat.tables import Floats, Ints, Table, Words, column
 
 
 class Numbers(Table):
-    """A row for each number of a result. Strings are empty and integers 0 where a file does not say them."""
+    """A row for each number of a result. If a file does not have a property, its text is empty or its integer 0."""
 
     run: Ints = column("row of its run in `Results.runs`", "1")
     operation: Words = column("collective or pattern, by our names: allreduce, bcast, pingpong")
@@ -44,12 +44,12 @@ class ToolRun:
 
     Attributes:
         tool: NAME of its reader.
-        version: of the tool; empty if unknown.
-        path: its file; within an archive `archive.tar.gz:member`.
-        line: first line of the run in its file, from 1.
+        version: version of the tool; empty if unknown.
+        path: path of the file; within an archive `archive.tar.gz:member`.
+        line: number of the first line of the run in the file, from 1.
         date: ISO 8601; empty if unknown.
-        context: what else the file says; `library` and `hosts` by these names.
-        synchronizer: how the tool starts calls, by our names: "mpi_barrier", or "none" for calls in a row.
+        context: further properties in the file, name -> text; `library` and `hosts` have these names for all tools.
+        synchronizer: start of the calls, by Downbeat's names: "mpi_barrier", or "none" for calls without a start.
         timing: "per_call", or "back_to_back" for a loop that is timed as a whole.
     """
 
@@ -65,13 +65,13 @@ class ToolRun:
 
 @dataclass(frozen=True)
 class Results:
-    """The content of one file, directory or archive, or of several.
+    """The results in one file, directory or archive, or in several.
 
     Attributes:
-        runs: in the order of files and lines.
-        numbers: of all runs.
-        damages: of all files; one for each kind of damage and file.
-        calls: row of a number -> function that reads its per-call values, in SI.
+        runs: runs in the order of files and lines.
+        numbers: numbers of all runs.
+        damages: damage of all files, a fact for each kind of damage and file.
+        calls: row of a number in `numbers` -> function that reads the values of its single calls, in SI.
     """
 
     runs: tuple[ToolRun, ...]
@@ -83,33 +83,31 @@ class Results:
     def of_rows(
         cls, runs: Iterable[ToolRun], rows: Iterable[Mapping[str, object]], damages: Iterable[Damage]
     ) -> Results:
-        """Results from rows as dictionaries of columns of Numbers; missing ones have `NUMBER_DEFAULTS`."""
+        """Makes results; a row is a dictionary of columns of `Numbers`, and missing columns have `NUMBER_DEFAULTS`."""
         return cls(tuple(runs), Numbers.of_rows(NUMBER_DEFAULTS | dict(row) for row in rows), tuple(damages))
 
     @classmethod
     def joined(cls, chunks: Iterable[Results]) -> Results:
-        """All results, at least one, with runs and rows counted through."""
-        chunks = list(chunks)
-        starts = np.cumsum([0, *(len(each.runs) for each in chunks)])
-        rows = np.cumsum([0, *(len(each.numbers) for each in chunks)])
-        tables = [
-            each.numbers.replaced(run=each.numbers.run + start) for each, start in zip(chunks, starts, strict=False)
-        ]
-        return cls(
-            tuple(run for each in chunks for run in each.runs),
-            Numbers.joined([table for table in tables if len(table)] or tables[:1]),
-            tuple(damage for each in chunks for damage in each.damages),
-            {
-                int(row) + number: read
-                for each, row in zip(chunks, rows, strict=False)
-                for number, read in each.calls.items()
-            },
-        )
+        """Joins results, at least one; renumbers runs and rows."""
+        runs: list[ToolRun] = []
+        tables: list[Numbers] = []
+        damages: list[Damage] = []
+        calls: dict[int, Callable[[], Floats]] = {}
+        rows = 0
+        for chunk in chunks:
+            tables.append(chunk.numbers.replaced(run=chunk.numbers.run + len(runs)))
+            calls |= {rows + row: read for row, read in chunk.calls.items()}
+            runs += chunk.runs
+            damages += chunk.damages
+            rows += len(chunk.numbers)
+        numbers = Numbers.joined([table for table in tables if len(table)] or tables[:1])
+        return cls(tuple(runs), numbers, tuple(damages), calls)
 
     def kinds(self) -> list[tuple[str, str]]:
-        """The kinds and statistics of the numbers, in the order of KINDS."""
+        """Each kind of the numbers with each of its statistics, in the order of KINDS."""
         present = dict.fromkeys(zip(self.numbers.kind, self.numbers.statistic, strict=True))
-        return sorted(present, key=lambda each: (list(KINDS).index(each[0]), each[1]))
+        order = list(KINDS)
+        return sorted(present, key=lambda pair: (order.index(pair[0]), pair[1]))
 
 
 class DamageCounter:
@@ -120,12 +118,18 @@ class DamageCounter:
         self.counts: dict[str, Damage] = {}
 
     def add(self, what: str, line: int, count: int = 1) -> None:
-        """Counts damage, `what` in plain words: "numbers that cannot be read"."""
-        before = self.counts.get(what, Damage(self.path, line, what, 0))
-        self.counts[what] = dataclasses.replace(before, count=before.count + count)
+        """Counts damage.
+
+        Args:
+            what: kind of damage, a plural: "numbers that cannot be read".
+            line: number of the line, from 1.
+            count: number of cases in this line.
+        """
+        total = self.counts.get(what, Damage(self.path, line, what, 0))
+        self.counts[what] = dataclasses.replace(total, count=total.count + count)
 
     def facts(self) -> tuple[Damage, ...]:
-        """The damage, a fact each."""
+        """The damage, a fact for each kind."""
         return tuple(self.counts.values())
 
 
@@ -140,21 +144,25 @@ NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 
 def number_of(word: str) -> float | None:
-    """The value of a word if it is a finite number without sign."""
-    return float(word) if NUMBER.fullmatch(word) and math.isfinite(float(word)) else None
+    """The value of a word if it is a finite number without sign, else None."""
+    if not NUMBER.fullmatch(word):
+        return None
+    value = float(word)
+    return value if math.isfinite(value) else None
 
 
 def count_of(value: object) -> int:
-    """A whole number in a file; 0 for other texts."""
+    """The whole number in a text or in JSON; 0 for other values."""
     text = str(value).strip()
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def whole_lines(text: str, damage: DamageCounter) -> list[str]:
-    """The lines of a text. A last line without its end may be cut within a number, so it is left out if it has one.
+    """The lines of a text, without a common prefix.
 
-    What is before the first heading in its line is left out of all lines that begin with it, whatever its numbers: an
-    indentation, the mark of a quotation, a launcher's name of the process, or the time of the line.
+    A last line without line break may be cut within a number; it is left out if it has a digit. The text before the
+    first heading in its line is a prefix: an indentation, the mark of a quotation, a launcher's name of the process, or
+    the time of the line. It is removed from all lines that begin with it, even if its numbers differ.
     """
     lines = text.splitlines()
     if lines and text[-1] not in "\r\n" and re.search(r"\d", lines[-1]) and not lines[-1].lstrip().startswith("#"):
@@ -162,11 +170,12 @@ def whole_lines(text: str, damage: DamageCounter) -> list[str]:
         lines.pop()
     heading = HEADING.search(text)
     if heading and heading[1]:
-        before = re.compile(re.sub(r"\d+", r"\\d+", re.escape(heading[1])))
-        lines = [line[prefix.end() :] if (prefix := before.match(line)) else line for line in lines]
+        prefix = re.compile(re.sub(r"\d+", r"\\d+", re.escape(heading[1])))
+        lines = [line[match.end() :] if (match := prefix.match(line)) else line for line in lines]
     return lines
 
 
+# First words of each tool, after a prefix.
 HEADING = re.compile(
     r"^(.{0,80}?)(?:# {,8}(?:OSU |Benchmarking |Intel ?\(R\) MPI |nThread |[nr]ccl-tests |Collective test |"
     r"size +count |SKaMPI Version )|#Command-line arguments|#@reproMPI|START mpiBench)",
@@ -177,25 +186,25 @@ PREFIX = re.compile(r"(?:\[[\d,]+\](?:<std\w+>:?)?|\s*\d+:) ?(?=[\s\d#])")
 
 
 def without_prefix(line: str) -> str:
-    """A line without what a launcher put before it."""
+    """A line without the prefix of a launcher (`PREFIX`)."""
     match = PREFIX.match(line)
     return line[match.end() :] if match else line
 
 
 def summaries_of(values: Floats) -> dict[str, float]:
-    """The statistics of the values of calls, at least one; percentiles by linear interpolation, as downbeat-bench."""
-    points = np.percentile(values, list(PERCENTILES.values()))
-    return {"mean": float(values.mean()), **dict(zip(PERCENTILES, map(float, points), strict=True))}
+    """Statistic -> value over the values of calls, at least one; percentiles by linear interpolation."""
+    percentiles = np.percentile(values, list(PERCENTILES.values()))
+    return {"mean": float(values.mean()), **dict(zip(PERCENTILES, map(float, percentiles), strict=True))}
 
 
 def is_garbled_row(words: Sequence[str], values: Sequence[object], columns: int) -> bool:
-    """True if a line that is no row of a table was one, as opposed to a line of another program.
+    """Judges a line that cannot be read as a row: true for a damaged row, false for a line of another program.
 
     Args:
-        words: of the line.
-        values: of the words; None for those that are no numbers.
-        columns: of the table.
+        words: words of the line.
+        values: number of each word; None if it is not a number.
+        columns: number of columns of the table.
     """
     if len(words) == columns and columns > 1 and sum(value is None for value in values) == 1:
-        return not words[0].isalpha() or len(words[0]) == 1  # "real 1.23" is of the command time
+        return not words[0].isalpha() or len(words[0]) == 1  # the command `time` prints lines such as "real 1.23"
     return len(words) > 1 and (words[0].isdigit() or (words[0][0].isdigit() and len(words) == columns))

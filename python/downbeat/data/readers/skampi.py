@@ -1,10 +1,10 @@
-"""SKaMPI 5: blocks `begin result "MPI_Bcast-nodes-length"` to `end result`, a row per case.
+"""Reads results of SKaMPI 5: tables from `begin result "MPI_Bcast-nodes-length"` to `end result`, a row per case.
 
     nodes= 2 count= 1        1       6.6       0.1       54       3.1       6.6
 
-Parameters, size of the message, result and standard error in us, number of calls, and times of single ranks, or
-quantiles of many, which are not read. The result is the mean of the middle half of the calls, each the largest time
-over ranks (extract_final_results in measurement.c).
+A row has parameters, the size of the message, the result and its standard error in us, the number of calls, and times
+of single ranks or quantiles, which are not read. The result is the mean of the middle half of the calls; the time of a
+call is the largest over ranks (extract_final_results in measurement.c).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ DATE = re.compile(r"# Started at (\w+ \w+ +\d+ [\d:]+ \d+)")
 FINISHED = re.compile(r"# Finished at ")
 PARAMETER = re.compile(r"([A-Za-z_]\w*)= *(\S+)")
 RANKS = ("nodes", "procs", "np")  # parameters that are numbers of ranks
-SIZES = ("count", "length", "len", "size")  # parameters that the size says already
-NOT_CLOSED = "tables that did not end"
+SIZES = ("count", "length", "len", "size")  # parameters that repeat the size
+NOT_CLOSED = "tables that did not end"  # text of a `Damage`
 
 
 def recognizes(text: str) -> bool:
-    """True if a text has the first line of a run, or of a table."""
+    """Returns true if a text has the first line of a run, or of a table."""
     return START.search(text) is not None or re.search(rf"^{BEGIN.pattern}", text, re.MULTILINE) is not None
 
 
@@ -47,9 +47,12 @@ def read(text: str, path: str) -> Results:
     damage = DamageCounter(path)
     runs: list[ToolRun] = []
     rows: list[dict[str, object]] = []
-    table, opened, finished, filled = "", 0, True, True
+    table = ""  # name of the last table
+    opened = 0  # number of its first line; 0: it has ended
+    finished, filled = True, True  # whether the last run has ended, and has rows
 
     def close(line: int) -> None:
+        """Records the damage of the last run."""
         if opened:
             damage.add(NOT_CLOSED, opened)
         if not finished:

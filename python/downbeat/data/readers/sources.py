@@ -1,4 +1,4 @@
-"""Gives access to the files in a directory or a tar archive, or to a single file, as members with content."""
+"""Reads the files of a source: a single file, a directory, or a tar archive. A member is a file with its content."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 
-Progress = Callable[[int, int], None]  # number of the file, number of files
+Progress = Callable[[int, int], None]  # shows progress; arguments: number of the file, from 0; number of files
 
 
 def no_progress(_number: int, _count: int) -> None:
     """A `Progress` that shows nothing."""
 
 
+# Control sequences of terminals, e.g. colors.
 COLORS = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
 
 
 def is_archive(path: Path) -> bool:
-    """True if a path names a tar archive."""
+    """Returns true if a path has the name of a tar archive."""
     return path.name.endswith(ARCHIVES)
 
 
@@ -44,8 +45,9 @@ class Member:
     @property
     def text(self) -> str:
         """The content as text, with spaces for tabs and without colors of terminals; empty for binary files."""
-        text = "" if b"\0" in self.content[:4096] else self.content.decode("utf-8-sig", errors="replace")
-        text = text.replace("\t", " ") if "\t" in text else text
+        if b"\0" in self.content[:4096]:
+            return ""
+        text = self.content.decode("utf-8-sig", errors="replace").replace("\t", " ")
         return COLORS.sub("", text) if "\x1b" in text else text
 
 
@@ -66,7 +68,7 @@ class Source:
         return [self.path.name]
 
     def members(self) -> Iterator[Member]:
-        """Yields the files; reads an archive once, from begin to end.
+        """Yields the files with their contents; reads an archive once, from beginning to end.
 
         Raises:
             UsageError: the archive is damaged.
