@@ -18,7 +18,7 @@ import typer
 import xarray as xr
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
-from downbeat.output.blocks import Command, Heading, Picture
+from downbeat.output.blocks import Command, Heading, Picture, unfolded
 from downbeat.output.page import render_page
 from downbeat.output.terminal import WIDTH, view_lines
 from downbeat.report.drawing import numbers_of
@@ -309,7 +309,7 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     assert words.FewMeasurements(quick=True) in view.facts
     counts = view.facts[0]
     assert isinstance(counts, words.ClaimCounts) and not counts.confirmed + counts.not_confirmed
-    (commands,) = (block.lines for block in view.every() if isinstance(block, Command))
+    (commands,) = (block.lines for block in unfolded(view.blocks) if isinstance(block, Command))
     assert len(commands) == len(results.runs)
     assert render_page(view).count("<figure id=") == len(view.pictures)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from downbeat.output.blocks import Depth, Line, View
+from downbeat.output.blocks import Depth, Line, View, unfolded
 from downbeat.output.facts import Fact
 from downbeat.output.markdown import markdown_lines
 from downbeat.output.records import plain, view_record
@@ -97,7 +97,7 @@ def test_json_has_every_fact_and_every_text_of_a_view(name: str) -> None:
     record = view_record(view)
     text = json.dumps(plain(record), ensure_ascii=False)
     facts = [fact["text"] for fact in record["facts"]]  # type: ignore[attr-defined]
-    for line in (block for block in view.every() if isinstance(block, Line)):
+    for line in (block for block in unfolded(view.blocks) if isinstance(block, Line)):
         if isinstance(line.content, Fact):
             assert any(line.text in fact for fact in facts), line.text
         else:

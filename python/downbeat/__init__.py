@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from downbeat.trace.trace import open_trace as open_trace
     from downbeat.views.comparison import compare as compare
 
-# Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
+# Name -> module that defines it, loaded on first use: downbeat.run.launch must start without numpy and pandas.
 _HOMES = {
     "open_launch": "downbeat.data.launch_file",
     "sample_metrics": "downbeat.data.samples",
@@ -58,7 +58,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version  # takes longer than all else here
+        from importlib.metadata import version  # slow to import
 
         return version("downbeat")
     if name not in _HOMES:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 
-AGAIN_SECONDS = 0.01  # delay of a repeated interrupt
+REPEAT_SECONDS = 0.01  # delay of a repeated interrupt
 
 
 def repeat_interrupt(lost: sys.UnraisableHookArgs) -> None:
-    """Raises KeyboardInterrupt again a little later, because Python ignores exceptions in destructors."""
+    """Raises a KeyboardInterrupt again after a delay, because Python ignores exceptions in destructors."""
     if lost.exc_type is KeyboardInterrupt:
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, REPEAT_SECONDS)
     else:
         sys.__unraisablehook__(lost)
 

@@ -91,13 +91,13 @@ def main() -> None:
 
 def usage_error(error: typer.BadParameter) -> str:
     """Returns the line for an error of the command line parser."""
-    # Without a context, an option lacks its argument.
+    # The error has no context if an option lacks its argument.
     context = error.ctx
     path = context.command_path if context else " ".join([NAME, *sys.argv[1:2]])
     return usage_line(error, path, context is not None and isinstance(context.command, PassingCommand))
 
 
 def end(line: str, status: int) -> NoReturn:
-    """Ends the command with one line of error."""
+    """Ends the command with a status, after one line on standard error."""
     print(f"downbeat: {with_suggestion(one_line(line))}", file=sys.stderr)
     sys.exit(status)

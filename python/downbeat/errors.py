@@ -20,7 +20,7 @@ class UsageError(DownbeatError):
 
 
 # Errors that Python and its libraries raise for files with invalid content.
-WRONG_CONTENT = (
+CONTENT_ERRORS = (
     ArithmeticError,
     AttributeError,
     EOFError,
@@ -52,7 +52,9 @@ def reading(path: Path) -> Iterator[None]:
     refuse_pipe(path)
     try:
         yield
-    except WRONG_CONTENT as error:
-        missing = isinstance(error, KeyError)
-        what = f"it has no {error.args[0]!r}" if missing and error.args else str(error) or type(error).__name__
-        raise UsageError(f"'{path}' is damaged: {what}") from error
+    except CONTENT_ERRORS as error:
+        if isinstance(error, KeyError) and error.args:
+            reason = f"it has no {error.args[0]!r}"
+        else:
+            reason = str(error) or type(error).__name__
+        raise UsageError(f"'{path}' is damaged: {reason}") from error

@@ -1,4 +1,7 @@
-"""Writes files atomically, with checksums, and locks directories."""
+"""Writes files atomically and with checksums, and locks directories.
+
+A .nc file of downbeat-bench ends with a seal, its checksum; a JSON file has its checksum in the field `FIELD`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from downbeat.errors import DownbeatError, UsageError, reading
 # The seal at the end of a .nc file: the checksum of all preceding bytes.
 SEAL = re.compile(rb"DOWNBEAT-CRC32:([0-9a-f]{8})\n")
 SEAL_BYTES = 24
-READ_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20  # read at a time
 # Field of a JSON object with the checksum of the other fields.
 FIELD = "crc32"
 
@@ -38,7 +41,7 @@ class DamageError(ValueError):
 
 @functools.lru_cache
 def check_sealed(path: Path, size: int, changed: int) -> None:
-    """Checks a file against the checksum at its end; a file without checksum is accepted.
+    """Checks a file against the seal at its end; a file without seal is accepted.
 
     Args:
         path: the file.
@@ -57,7 +60,7 @@ def check_sealed(path: Path, size: int, changed: int) -> None:
         file.seek(0)
         left, checksum = size - SEAL_BYTES, 0
         while left > 0:
-            chunk = file.read(min(left, READ_BYTES))
+            chunk = file.read(min(left, CHUNK_BYTES))
             if not chunk:
                 break
             checksum = zlib.crc32(chunk, checksum)
@@ -73,12 +76,13 @@ def checksum_of(content: Mapping[str, object]) -> str:
 
 def with_checksum(content: Mapping[str, object]) -> dict[str, object]:
     """Returns an object of JSON with its checksum."""
-    as_read: dict[str, object] = json.loads(json.dumps(content))  # as read back: keys are texts, tuples are lists
+    # The content that a reader gets: keys are texts, tuples are lists.
+    as_read: dict[str, object] = json.loads(json.dumps(content))
     return as_read | {FIELD: checksum_of(as_read)}
 
 
 def without_checksum(content: Mapping[str, object]) -> dict[str, object]:
-    """Returns an object of JSON without its checksum, after a check; an object without checksum is accepted.
+    """Checks the checksum of an object of JSON, and removes it; an object without checksum is accepted.
 
     Raises:
         DamageError: the content does not match the checksum.
@@ -111,22 +115,26 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     target = target_of(path)
     kind, encoding = ("b", None) if binary else ("", "utf-8")
     if path.exists() and not path.is_file():
-        with writing(path), open(path, f"w{kind}", encoding=encoding, opener=open_device) as file:
+        # The opener does not create a file if the device has disappeared.
+        with (
+            writing(path),
+            open(path, f"w{kind}", encoding=encoding, opener=lambda name, _flags: os.open(name, os.O_WRONLY)) as file,
+        ):
             yield file
         return
-    beside = target.with_name(f"{target.name}.new")
+    temporary = target.with_name(f"{target.name}.new")
     try:
         with writing(target):
-            beside.unlink(missing_ok=True)
-            with beside.open(f"x{kind}", encoding=encoding) as file:
+            temporary.unlink(missing_ok=True)
+            with temporary.open(f"x{kind}", encoding=encoding) as file:
                 yield file
                 file.flush()
                 to_disk(file.fileno())
-            beside.replace(target)
+            temporary.replace(target)
             synchronize(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
 
 
@@ -141,7 +149,7 @@ def zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text as `replacing` does."""
+    """Replaces the content of a file by a text (`replacing`)."""
     with replacing(path) as file:
         file.write(text)
 
@@ -159,11 +167,6 @@ def writing(path: Path) -> Iterator[None]:
         if error.filename is not None and not str(error.filename).startswith(str(path)):
             raise
         raise DownbeatError(f"cannot write '{path}': {error.strerror or error}") from error
-
-
-def open_device(path: str, _flags: int) -> int:
-    """Opens a device for writing without creating a file if the device has disappeared."""
-    return os.open(path, os.O_WRONLY)
 
 
 def target_of(path: Path) -> Path:
@@ -187,7 +190,7 @@ def refuse_link_of_another(path: Path) -> None:
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Returns true if a path of a command line means standard output."""
+    """Returns true if a path on the command line stands for standard output."""
     return path in (Path("-"), Path("/dev/stdout"))
 
 
@@ -226,7 +229,7 @@ def write_checked_json(path: Path, content: Mapping[str, object]) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Writes JSON as `replacing` does."""
+    """Replaces the content of a file by JSON (`replacing`)."""
     write_text(path, json.dumps(content, indent=2) + "\n")
 
 
@@ -258,10 +261,12 @@ def move(source: Path, target: Path) -> None:
     synchronize(target.parent)
 
 
+# Files in a locked directory. The lock is an advisory lock on the first one.
 LOCK = "lock"
 # On file systems without locks (Lustre without the mount option flock, NFS without lock service): a file that names the
 # process that holds the directory.
 HOLDER = "lock.holder"
+# Errors of flock on these.
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
 # A killed run releases the directory once its launch has ended, which takes some seconds.
 PATIENCE_SECONDS = 15.0
@@ -275,7 +280,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
 
     Args:
         directory: of an experiment or a build.
-        who: kind of holder, for the error.
+        who: description of holders, for the error.
         patience: seconds to wait for the lock; None: `PATIENCE_SECONDS`.
 
     Raises:
@@ -286,11 +291,11 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
     while True:
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
-            # Do not write: another user of the directory could have made the lock file a link.
+            # O_NOFOLLOW, and nothing is written: another user of the directory may have made the lock file a link.
             file = os.open(target_of(directory / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             held.callback(os.close, file)
             try:
-                if not take(file):
+                if not lock_file(file):
                     held.enter_context(holder(directory / HOLDER))
             except (BlockingIOError, FileExistsError) as error:
                 if time.monotonic() > deadline:
@@ -305,7 +310,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
 
 
 def in_use(directory: Path) -> bool:
-    """Returns true if another process holds the lock (`locked`) of a directory; does not write."""
+    """Returns true if another process holds the lock (`locked`) of a directory; changes no file."""
     if (directory / HOLDER).exists():
         return True
     try:
@@ -323,8 +328,8 @@ def in_use(directory: Path) -> bool:
     return False
 
 
-def take(file: int) -> bool:
-    """Locks an open file; returns whether its file system supports locks.
+def lock_file(file: int) -> bool:
+    """Locks an open file; returns false if its file system does not support locks.
 
     Raises:
         BlockingIOError: another process holds the lock.

@@ -75,11 +75,12 @@ class Stats(NamedTuple):
     oversubscribed: bool
 
 
+# Type of a field of Stats -> type in C.
 C_TYPES: dict[type, Any] = {int: ctypes.c_longlong, float: ctypes.c_double, bool: ctypes.c_int}
 
 
 class CStats(ctypes.Structure):
-    """MPIX_Harmonize_stats of mpix_harmonize.h."""
+    """MPIX_Harmonize_stats of mpix_harmonize.h; the numbers of domains are int, other whole numbers long long."""
 
     _fields_ = [
         (name, ctypes.c_int if name.endswith("_domains") else C_TYPES[kind])
@@ -120,7 +121,7 @@ def load(loader: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:
 WAITING = load(ctypes.CDLL)
 LOCAL = load(ctypes.PyDLL)
 
-# MPI_Comm is an int in MPICH's family, a pointer in Open MPI and the standard ABI; likewise MPI_Info.
+# MPI_Comm and MPI_Info are an int in MPICH's family, a pointer in Open MPI and the standard ABI.
 HANDLE: Any = ctypes.c_int if MPI._sizeof(MPI.Comm) == ctypes.sizeof(ctypes.c_int) else ctypes.c_void_p
 
 

@@ -11,15 +11,20 @@ from typing import TextIO, cast
 from downbeat.errors import DownbeatError
 from downbeat.text import printable
 
-EXIT_NO_READER = 1  # exit status if the reader of a pipe has gone, like Python's tools
+EXIT_NO_READER = 1  # exit status if the reader of a pipe has ended
 
 
 class Shown:
-    """A stream that makes text `printable`; all other attributes are those of the wrapped stream."""
+    """A stream that makes text `printable`; all other attributes are those of the wrapped stream.
+
+    Args:
+        stream: the wrapped stream.
+        name: name of the stream in errors; "": lost output is ignored.
+    """
 
     def __init__(self, stream: TextIO, name: str) -> None:
         self.stream = stream
-        self.name = name  # for errors; "": lost output is ignored
+        self.name = name
         self.lost: OSError | None = None  # the error if output was lost
 
     def __getattr__(self, name: str) -> object:
@@ -39,7 +44,9 @@ class Shown:
             raise DownbeatError(f"cannot write {self.name}: {self.lost.strerror}")
 
     def attempt(self, action: Callable[[], object]) -> None:
-        """Writes; if that fails, ends the command, quietly if the reader has gone. Later output goes to /dev/null.
+        """Calls `action`, which writes. If it fails, ends the command; without a message if the reader has ended.
+
+        Later output goes to /dev/null.
 
         Raises:
             DownbeatError: the output cannot be written.
@@ -64,15 +71,20 @@ def shown() -> Iterator[None]:
 
 
 def replace_line(text: str, ended: bool = False) -> None:
-    """Replaces the last line of the terminal on standard error, which `ended` ends."""
+    """Replaces the last line of the terminal on standard error; with `ended`, later output begins on a new line."""
     stream = getattr(sys.stderr, "stream", sys.stderr)  # `Shown` would print the carriage return
     with contextlib.suppress(OSError):
-        stream.write(f"\r{printable(text)}" + "\n" * ended)
+        stream.write(f"\r{printable(text)}")
+        if ended:
+            stream.write("\n")
         stream.flush()
 
 
 def open_closed() -> None:
-    """Opens /dev/null for streams closed by the caller, so that writing fails and no other file gets their numbers."""
+    """Opens /dev/null for standard streams that the caller closed, so that no other file gets their descriptors.
+
+    It is opened for reading only, so that writing is an error.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

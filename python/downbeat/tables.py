@@ -1,4 +1,7 @@
-"""Defines Table, the base of record types: arrays of equal length, each declared once with type, unit and meaning."""
+"""Defines Table, the base of typed tables: columns are arrays of equal length, declared with type, unit and meaning.
+
+`Wide` is the base of tables that keep the frame they were made from, with its other columns.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Texts = NDArray[np.object_]  # of str
-Words = pd.Categorical  # texts that repeat, as numbers: a column of a million rows in megabytes
+Words = pd.Categorical  # texts that repeat, stored as codes, which needs little memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Column:
         name: name of the field, in tables and in files.
         meaning: description, for docs and lists.
         unit: "s", "B", "1"; empty for values without unit, e.g. words and flags.
-        dtype: dtype of stored values, for Words that of their codes; empty: that of the annotation.
+        dtype: dtype of values in files, for Words of their codes; empty: as annotated.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Table:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
 
     def __post_init__(self) -> None:
+        """Checks that all columns have the same length."""
         lengths = {each.name: len(getattr(self, each.name)) for each in self.columns()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns of {type(self).__name__} differ in length: {lengths}")
@@ -84,56 +88,68 @@ class Table:
         """Returns the declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
         return tuple(
-            Column(each.name, *(each.metadata[what] for what in ("meaning", "unit", "dtype")))
-            for each in fields
-            if each.metadata
+            Column(field.name, field.metadata["meaning"], field.metadata["unit"], field.metadata["dtype"])
+            for field in fields
+            if field.metadata
         )
 
     @classmethod
     @functools.cache
     def types(cls) -> dict[str, type]:
-        """Name of a column -> type of its values: a numpy type or Words."""
+        """Name of a column -> type of its values: a numpy type, or Words."""
         hints = typing.get_type_hints(cls)
-        return {
-            each.name: Words if hints[each.name] is Words else typing.get_args(typing.get_args(hints[each.name])[1])[0]
-            for each in cls.columns()
-        }
+        types: dict[str, type] = {}
+        for name in (each.name for each in cls.columns()):
+            if hints[name] is Words:
+                types[name] = Words
+            else:
+                _shape, dtype = typing.get_args(hints[name])  # of NDArray[T], which is ndarray[shape, dtype[T]]
+                types[name] = typing.get_args(dtype)[0]
+        return types
 
     @classmethod
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """Returns a table from dictionaries; missing values are NaN, 0, false or empty, by the type of the column."""
-        values, columns = list(rows), {}
+        """Makes a table from dictionaries; missing values are NaN, 0, false or empty, by the type of the column."""
+        rows = list(rows)
+        columns = {}
         for name, kind in cls.types().items():
-            missing = np.nan if issubclass(kind, np.floating) else "" if kind in (np.object_, Words) else 0
-            columns[name] = array_of([row.get(name, missing) for row in values], kind)
+            missing: object = 0
+            if issubclass(kind, np.floating):
+                missing = np.nan
+            elif kind in (np.object_, Words):
+                missing = ""
+            columns[name] = array_of([row.get(name, missing) for row in rows], kind)
         return cls(**columns)
 
     @classmethod
     def of_tuples(cls, rows: Iterable[Sequence[object]]) -> Self:
-        """Returns a table from rows with values in the order of the columns."""
-        values = list(zip(*rows, strict=True)) or [()] * len(cls.columns())
-        return cls(
-            **{name: array_of(each, kind) for (name, kind), each in zip(cls.types().items(), values, strict=True)}
-        )
+        """Makes a table from rows with values in the order of the columns."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(cls.columns())
+        types = cls.types().items()
+        return cls(**{name: array_of(values, kind) for (name, kind), values in zip(types, columns, strict=True)})
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:
-        """Returns a table from a frame that has its columns; further columns are ignored."""
-        return cls(**{each.name: values_in(frame[each.name]) for each in cls.columns()})
+        """Makes a table from a frame that has its columns; other columns of the frame are ignored."""
+        columns = {}
+        for name in (each.name for each in cls.columns()):
+            is_words = isinstance(frame[name].dtype, pd.CategoricalDtype)
+            columns[name] = frame[name].array if is_words else frame[name].to_numpy()
+        return cls(**columns)
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:
-        """All rows of several tables, at least one, in their order."""
-        chunks = list(tables)
+        """Joins the rows of several tables, at least one, in their order."""
+        tables = list(tables)
         return cls(
-            **{each.name: concatenated([getattr(chunk, each.name) for chunk in chunks]) for each in cls.columns()}
+            **{each.name: concatenated([getattr(table, each.name) for table in tables]) for each in cls.columns()}
         )
 
     def groups(self, *keys: Iterable[Any]) -> Iterator[tuple[Any, Self]]:
-        """Returns groups of rows with equal keys, in order of first occurrence.
+        """Yields groups of rows with equal keys, in order of first occurrence.
 
         Args:
-            keys: arrays with a value for each row, columns or others; two NaN are equal.
+            keys: arrays with a value for each row, e.g. columns; two NaN are equal.
 
         Yields:
             The key (a tuple for several keys) and its rows.
@@ -142,21 +158,21 @@ class Table:
             yield key, self[rows]
 
     def replaced(self, **columns: NDArray[Any]) -> Self:
-        """Returns the same rows with other values in some columns."""
+        """Returns the table with other values in some columns."""
         return dataclasses.replace(self, **columns)  # type: ignore[type-var]
 
-    def extended(self, to: type[T], **columns: Any) -> T:  # noqa: ANN401, a column each
-        """Returns the same rows as a table type with more columns, including those of this type."""
-        return to(**{each.name: getattr(self, each.name) for each in self.columns()}, **columns)
+    def extended(self, table_type: type[T], **columns: Any) -> T:  # noqa: ANN401, a column each
+        """Converts the table to a type that has the columns of this type and further ones, which `columns` gives."""
+        return table_type(**{each.name: getattr(self, each.name) for each in self.columns()}, **columns)
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """The table or some of its columns for users of pandas; arrays are not copied where pandas can share them."""
+        """Converts the table, or the columns `names`, to a frame; copies arrays only if pandas cannot share them."""
         chosen = names or tuple(each.name for each in self.columns())
         return pd.DataFrame({name: getattr(self, name) for name in chosen}, copy=False)
 
 
 class Wide(Table):
-    """A table from a frame with more columns than declared, e.g. from files of other versions.
+    """A table that keeps its frame, which may have more columns than declared, e.g. from files of other versions.
 
     Attributes:
         source: the frame, with all columns and `attrs`.
@@ -166,10 +182,10 @@ class Wide(Table):
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Self:
-        """Returns a table from a frame.
+        """Makes a table from a frame.
 
         Raises:
-            KeyError: the frame lacks a column without a value for `missing`.
+            KeyError: the frame lacks a column that was declared without `missing`.
         """
         return cls(
             source=frame, **{field.name: values_of(frame, field) for field in dataclasses.fields(cls) if field.metadata}
@@ -182,19 +198,19 @@ class Wide(Table):
         )
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """Returns the frame or some of its columns for users of pandas."""
+        """Returns the frame, or the columns `names` of it."""
         return self.source[list(names)] if names else self.source
 
 
 def grouped(*keys: Iterable[Any]) -> Iterator[tuple[Any, Ints]]:
-    """Returns groups of row indices with equal keys, as in `Table.groups`."""
+    """Yields each key and the indices of its rows; keys and order are those of `Table.groups`."""
     frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
     for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
         yield key, np.asarray(rows)
 
 
 def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:
-    """Returns the values of a declared column in a frame, or its value for missing columns."""
+    """Returns the values of a declared column in a frame; if the frame lacks it, its value `missing` in every row."""
     missing = declared.metadata["missing"]
     if declared.name not in frame and missing is not None:
         return np.full(len(frame), missing, dtype=object if isinstance(missing, str) else None)
@@ -202,13 +218,8 @@ def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[
 
 
 def array_of(values: Sequence[Any], kind: type) -> Any:  # noqa: ANN401, an array, or Words
-    """Returns values as a column of a type from `Table.types`."""
+    """Converts values to a column of a type of `Table.types`."""
     return Words(values) if kind is Words else np.array(values, dtype=kind)
-
-
-def values_in(series: pd.Series) -> Any:  # noqa: ANN401, an array, or Words
-    """Returns the values of a column of a frame."""
-    return series.array if isinstance(series.dtype, pd.CategoricalDtype) else series.to_numpy()
 
 
 def concatenated(columns: Sequence[Any]) -> Any:  # noqa: ANN401, arrays, or Words

@@ -20,7 +20,7 @@ def split_list(text: str) -> list[str]:
     Words are stripped; empty words are kept, for the caller to refuse.
     """
     words = [""]
-    depth = 0
+    depth = 0  # number of open parentheses
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)
         if character == "," and depth <= 0:
@@ -35,7 +35,7 @@ def name_of(word: str) -> str:
     return word.partition("(")[0]
 
 
-KEPT_CONTROLS = "\n\t"
+KEPT_CONTROLS = "\n\t"  # control characters that `printable` does not change
 
 
 def printable(text: str) -> str:
@@ -43,27 +43,24 @@ def printable(text: str) -> str:
 
     Control characters are those that terminals obey, that XML forbids, or that reverse the order of letters.
     """
-    quick = text.replace("\n", "").replace("\t", "")
-    return (
-        text
-        if quick.isprintable()
-        else "".join(character if harmless(character) else escaped(character) for character in text)
-    )
+    if text.replace("\n", "").replace("\t", "").isprintable():  # the usual case, fast
+        return text
+    return "".join(character if is_harmless(character) else escaped(character) for character in text)
 
 
-def harmless(character: str) -> bool:
+def is_harmless(character: str) -> bool:
     """Returns true if a character is displayed unchanged. `isprintable` accepts only one kind of space."""
     return character.isprintable() or character in KEPT_CONTROLS or unicodedata.category(character) == "Zs"
 
 
-def one_line(text: str) -> str:
-    """Returns a printable text in one line."""
-    return printable(re.sub(r"\s*\n\s*", " ", text.strip()))
-
-
 def escaped(character: str) -> str:
-    """Returns a character as an escape of a Python string."""
+    r"""Returns a character as an escape of a Python string, e.g. `\x1b`."""
     return character.encode("unicode_escape").decode("ascii")
+
+
+def one_line(text: str) -> str:
+    """Returns a text in one line, with line breaks replaced by spaces, and `printable`."""
+    return printable(re.sub(r"\s*\n\s*", " ", text.strip()))
 
 
 def counted(number: int, noun: str) -> str:
@@ -72,15 +69,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
+# Factors for output.
 MICROSECONDS = 1e6  # per second
-NANOSECONDS = 1e9
+NANOSECONDS = 1e9  # per second
 PERCENT = 100.0
 
 
 class Units(dict[str, str]):
-    """The units of a frame's columns, its `attrs["units"]`; immutable by convention.
+    """Name of a column -> unit: the value of `attrs["units"]` of a frame. It is never changed, so copies share it.
 
-    pandas deep-copies attributes whenever it slices a frame, which took longer than slicing.
+    pandas deep-copies attributes whenever it slices a frame, which would take longer than slicing.
     """
 
     def __deepcopy__(self, memo: object) -> Units:
@@ -88,13 +86,14 @@ class Units(dict[str, str]):
 
 
 def bytes_text(size: float) -> str:
-    """Returns a message size as on command lines: 65536 is 64K."""
+    """Returns a message size in bytes in the notation of command lines: 65536 is 64K."""
     for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if size >= factor and size % factor == 0:
             return f"{int(size) // factor}{letter}"
     return f"{size:g}"
 
 
+# Unit -> seconds.
 TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -104,13 +103,14 @@ def seconds_of(text: str) -> float:
     if not match or match[2] not in ("", *TIMES):
         return math.nan
     try:
-        return float(f"{float(match[1]) * TIMES.get(match[2], 1.0):.12g}")  # rounded to the decimal as written
+        # Rounding removes the error of the multiplication: 0.3us is 3e-7.
+        return float(f"{float(match[1]) * TIMES.get(match[2], 1.0):.12g}")
     except ValueError:
         return math.nan
 
 
 def duration_word(seconds: float) -> str:
-    """Returns a duration as on command lines, the inverse of `seconds_of`: 1800 is 30m."""
+    """Returns a duration in the notation of command lines, the inverse of `seconds_of`: 1800 is 30m."""
     for unit in ("h", "m"):
         if seconds >= TIMES[unit] and seconds % TIMES[unit] == 0:
             return f"{seconds / TIMES[unit]:g}{unit}"
@@ -133,20 +133,23 @@ def microseconds(seconds: float) -> str:
     if math.isnan(seconds):
         return "-"
     value = seconds * MICROSECONDS
+    decimals = 3 if abs(value) < 10 else 2
     if 0 < abs(value) < 0.01:
-        return f"{value:.{min(2 - math.floor(math.log10(abs(value))), 5)}f}"
-    return f"{value:.{3 if abs(value) < 10 else 2}f}"
+        decimals = min(2 - math.floor(math.log10(abs(value))), 5)
+    return f"{value:.{decimals}f}"
 
 
-MAX_NAMED = 8  # names of a list; of a longer list, the remaining names are counted
+MAX_NAMED = 8  # names in a list; the other names of a longer list are only counted
 
 
 def listed(names: Iterable[object]) -> str:
-    """Names as a list in a sentence: `a, b and c`."""
+    """Names as a list in a sentence: `a, b and c`; "" without names."""
     texts = [str(name) for name in names]
     if len(texts) > MAX_NAMED:
         return f"{', '.join(texts[:MAX_NAMED])} and {len(texts) - MAX_NAMED} more"
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def time_text(seconds: float) -> str:
@@ -155,48 +158,43 @@ def time_text(seconds: float) -> str:
 
 
 def exact_microseconds(ns: int) -> bytes:
-    """Returns a time in ns as us, exact."""
+    """Returns a time in ns as text in us, without rounding: 1234567 is 1234.567."""
     digits = b"%04d" % abs(ns)
     return b"%s%s.%s" % (b"-" if ns < 0 else b"", digits[:-3], digits[-3:])
 
 
-def named_with_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns a frame with units in column names, as in downbeat-bench's CSV: `makespan_median_s`, `size_byte`."""
-    return frame.rename(columns={name: f"{name}_{unit}" for name, unit in frame.attrs["units"].items()})
-
-
 def shared_units(names: pd.Index, *frames: pd.DataFrame) -> Units:
-    """Returns the units of columns, taken from frames that have them."""
-    known = {name: unit for frame in frames for name, unit in frame.attrs.get("units", {}).items()}
-    return Units({name: unit for name, unit in known.items() if name in names})
+    """Returns the units of the columns `names`, as far as the attributes of `frames` have them."""
+    units = {name: unit for frame in frames for name, unit in frame.attrs.get("units", {}).items()}
+    return Units({name: unit for name, unit in units.items() if name in names})
 
 
-def evenly(numbers: Sequence[int], most: int) -> list[int]:
-    """Chooses at most `most` numbers, evenly spaced, including the first and the last; if `most` is 1, the last."""
-    if len(numbers) <= most:
+def evenly(numbers: Sequence[int], max_count: int) -> list[int]:
+    """Chooses at most `max_count` numbers, evenly spaced, with the first and the last; for `max_count` 1, the last."""
+    if len(numbers) <= max_count:
         return list(numbers)
-    if most == 1:
+    if max_count == 1:
         return [numbers[-1]]
-    step = (len(numbers) - 1) / (most - 1)
-    return [numbers[round(position * step)] for position in range(most)]
+    step = (len(numbers) - 1) / (max_count - 1)
+    return [numbers[round(index * step)] for index in range(max_count)]
 
 
-def drawn_of(ranks: int, most: int) -> str:
-    """Returns the sentence of a caption on the number of drawn ranks; empty: all ranks are drawn."""
-    return f" Of {ranks} ranks {most} are drawn, evenly spaced." if ranks > most else ""
+def drawn_of(ranks: int, max_drawn: int) -> str:
+    """Returns the sentence of a caption on the number of drawn ranks; "" if all ranks are drawn."""
+    return f" Of {ranks} ranks {max_drawn} are drawn, evenly spaced." if ranks > max_drawn else ""
 
 
 T = TypeVar("T")
-# Names of types in errors.
+# Type -> its name in errors.
 JSON_NAMES = {str: "a text", int: "a whole number", float: "a number", tuple: "a list", Mapping: "an object"}
 
 
 def typed(kind: type[T], value: object, name: str = "it") -> T:
-    """A value of JSON converted to a type: a dataclass, str, int, float, or a tuple, Mapping or Literal of these.
+    """Converts a value of JSON to a type: a dataclass, str, int, float, or a tuple, Mapping or Literal of these.
 
     Args:
-        kind: the type, as from `typing.get_type_hints`.
-        value: from JSON: lists for tuples, dictionaries for dataclasses, which may lack fields with defaults.
+        kind: the type, as `typing.get_type_hints` returns it.
+        value: value of JSON: lists for tuples, dictionaries for dataclasses, which may lack fields with defaults.
         name: name of the value in errors.
 
     Raises:
@@ -220,7 +218,7 @@ def typed(kind: type[T], value: object, name: str = "it") -> T:
     else:
         fits = isinstance(origin, type) and isinstance(value, origin) and not isinstance(value, bool)
     if isinstance(value, str):
-        value.encode()  # refuse lone surrogates, which JSON can escape but no file can store
+        value.encode()  # raises a ValueError for lone surrogates, which JSON can have but no file can store
     if not fits:
         valid = JSON_NAMES.get(origin, f"one of {', '.join(map(str, arguments))}")
         raise ValueError(f"{name} is not {valid}")
@@ -228,7 +226,7 @@ def typed(kind: type[T], value: object, name: str = "it") -> T:
 
 
 def typed_dataclass(kind: type[T], value: object, name: str) -> T:
-    """Returns a dataclass from an object of JSON, as `typed`."""
+    """Converts an object of JSON to a dataclass, like `typed`."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} is not an object")
     hints = typing.get_type_hints(kind)
@@ -239,6 +237,8 @@ def typed_dataclass(kind: type[T], value: object, name: str) -> T:
         for field in fields.values()
         if field.name not in value and field.default is field.default_factory is dataclasses.MISSING
     ]
-    if unknown or missing:
-        raise ValueError(f"{name} has {f'an unknown {unknown[0]}' if unknown else f'no {missing[0]}'}")
+    if unknown:
+        raise ValueError(f"{name} has an unknown {unknown[0]}")
+    if missing:
+        raise ValueError(f"{name} has no {missing[0]}")
     return kind(**{key: typed(hints[key], value[key], key) for key in value})

@@ -229,7 +229,7 @@ def test_a_depth_has_its_blocks_and_no_heading_without_any() -> None:
 
 def test_tables_of_all_writers_have_the_same_cells() -> None:
     frame = pd.DataFrame({"size": [8, 64], "time": [1e-6, 2.5e-6]})
-    table = Table("T", frame, {"size": Field("bytes", "number"), "time": Field("us", "time")}, most=1, more="show")
+    table = Table("T", frame, {"size": Field("bytes", "number"), "time": Field("us", "time")}, max_rows=1, more="show")
     assert [line.split() for line in block_lines([table])] == [
         ["T"],
         ["bytes", "us"],
@@ -292,5 +292,5 @@ def test_pictures_of_characters_are_for_terminals() -> None:
     picture = Characters(("##", "#"))
     assert block_lines([picture]) == ["##", "#"]
     assert "##" not in render_page(View("t", (picture,)))
-    cut = Table("", pd.DataFrame({"a": [1, 2, 3]}), most=1, noun="rows", more="page")
+    cut = Table("", pd.DataFrame({"a": [1, 2, 3]}), max_rows=1, noun="rows", more="page")
     assert block_lines([cut])[-1].split() == ["2", "more", "rows:", "page"]

@@ -21,7 +21,7 @@ from downbeat.comparison.facts import step_of
 from downbeat.comparison.summaries import plain_cells
 from downbeat.data.attributes import ATTRIBUTES
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.output.blocks import Heading, Line, Number, Numbers, View
+from downbeat.output.blocks import Heading, Line, Number, Numbers, View, unfolded
 from downbeat.output.facts.comparison import Conclusion, OperationVerdicts
 from downbeat.output.facts.experiment import Algorithms, Caution, Lowest, MachineStates
 from downbeat.output.page import write_page
@@ -51,7 +51,7 @@ from typer.testing import CliRunner
 
 def lines_of(view: View) -> dict[str, str]:
     """Returns the sentences of a page by their labels, the first of each."""
-    return {block.label: block.text for block in reversed([*view.every()]) if isinstance(block, Line)}
+    return {block.label: block.text for block in reversed([*unfolded(view.blocks)]) if isinstance(block, Line)}
 
 
 def numbers_of(view: View) -> list[Number]:

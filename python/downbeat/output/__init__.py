@@ -1,1 +1,1 @@
-"""What is shown, as blocks, and the four writers of it: terminal, Markdown, HTML, JSON."""
+"""The output of commands: blocks of a view, facts with wordings, writers for terminals, Markdown, HTML and JSON."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import io
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Heading(Block):
     note: str = ""
 
 
-# An answer is the conclusion and comes first; a note is a limit of the numbers.
+# Role of a sentence: "answer" is the conclusion and comes first; "note" is a limit of the numbers.
 Role = Literal["answer", "text", "warning", "note"]
 
 
@@ -112,7 +113,7 @@ class Terms(Block):
 
     Attributes:
         pairs: term and definition.
-        columns: True if the definitions are equal texts side by side, such as a statement of a paper and ours.
+        columns: True if a page shows the pairs side by side, e.g. a statement of a paper and Downbeat's result.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -125,14 +126,14 @@ class Table(Block):
     """A table.
 
     Attributes:
-        title: text above it, and name of its CSV file; empty if the sentences before it introduce the table.
+        title: text above the table, and name of its CSV file; empty if the sentences before introduce the table.
         frame: rows of the table.
         fields: column of the frame -> field, for the shown columns in their order; empty: all columns (`fields_of`).
         labels: number of fields, from the first, that identify a row.
-        across: label whose values are side by side on a terminal; empty: none.
+        across: name of a label whose values are side by side on a terminal; empty: none.
         choices: lists of columns without labels; a terminal shows the first list that fits; empty: all columns.
-        more: command or file that has the rows beyond `most`, e.g. "downbeat show"; empty: the CSV file.
-        most: maximum number of rows on a terminal; 0: no limit.
+        more: command or file that has the rows beyond `max_rows`, e.g. "downbeat show"; empty: the CSV file.
+        max_rows: maximum number of rows on a terminal; 0: no limit.
         noun: plural noun for rows, used to count omitted rows, e.g. "ranks".
     """
 
@@ -143,7 +144,7 @@ class Table(Block):
     across: str = ""
     choices: Sequence[Sequence[str]] = ()
     more: str = ""
-    most: int = 0
+    max_rows: int = 0
     noun: str = ""
 
     @property
@@ -157,13 +158,13 @@ class Picture(Block):
     """A picture, on pages only.
 
     Attributes:
-        name: unique name, e.g. "latency_by_processes-bcast"; its anchor, and the name of its files.
+        name: unique name, e.g. "latency_by_processes-bcast"; anchor of the picture, and name of its files.
         title: title of the picture.
-        caption: how to read it, and the source of its definition; plain text.
+        caption: how to read the picture, and the source of its definition; plain text.
         figure: a matplotlib figure, made without pyplot, which would keep it in memory.
         numbers: the data, a row per point; names of columns end with units ("latency_us").
-        panels: the `downbeat.report.panel.Panel`s that it was drawn from, if any.
-        narrow: figure with one panel per row, for a phone; None: `figure` fits, too.
+        panels: the `downbeat.report.panel.Panel`s of the figure, if it has any.
+        narrow: figure with one panel per row, for a phone; None: `figure` fits on a phone, too.
     """
 
     name: str
@@ -182,7 +183,7 @@ class Picture(Block):
         return file.getvalue()
 
 
-SCREEN_DOTS = 110  # per inch
+SCREEN_DOTS = 110  # dots per inch in notebooks
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ class Command(Block):
 
 @dataclass(frozen=True)
 class Folded(Block):
-    """Blocks that a page hides until the reader opens them; a text of this depth shows them.
+    """Blocks that a page hides until the reader opens them; a text of depth PAGE shows them.
 
     Attributes:
         summary: line that opens the blocks.
@@ -226,7 +227,7 @@ class View:
     Attributes:
         title: title of a page, and first line of a text.
         blocks: blocks in their order.
-        byline: line below the title: what was measured, and where.
+        byline: line below the title, on the measurement and its machine.
         record: numbers for JSON in addition to the facts of the blocks.
     """
 
@@ -237,32 +238,28 @@ class View:
 
     def at(self, depth: Depth) -> tuple[Block, ...]:
         """The blocks that a depth shows, without headings of empty sections."""
-        shown = [block for block in self.blocks if block.depth <= depth]
-        after = [*shown[1:], Heading("")][: len(shown)]
-        return tuple(
-            block
-            for block, following in zip(shown, after, strict=True)
-            if not (isinstance(block, Heading) and isinstance(following, Heading))
-        )
-
-    def every(self) -> Iterator[Block]:
-        """Yields all blocks, including the blocks within folded blocks."""
-        yield from unfolded(self.blocks)
+        blocks = [block for block in self.blocks if block.depth <= depth]
+        shown: list[Block] = []
+        for block, following in itertools.pairwise([*blocks, Heading("")]):
+            is_empty_section = isinstance(block, Heading) and isinstance(following, Heading)
+            if not is_empty_section:
+                shown.append(block)
+        return tuple(shown)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """The facts of all sentences, without duplicates."""
-        lines = (block.content for block in self.every() if isinstance(block, Line))
+        lines = (block.content for block in unfolded(self.blocks) if isinstance(block, Line))
         return tuple(dict.fromkeys(fact for fact in lines if isinstance(fact, Fact)))
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
         """All pictures, including those in folded blocks."""
-        return tuple(block for block in self.every() if isinstance(block, Picture))
+        return tuple(block for block in unfolded(self.blocks) if isinstance(block, Picture))
 
 
 def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yields blocks, and the blocks within folded blocks."""
+    """Yields blocks, each followed by the blocks in it if it is folded."""
     for block in blocks:
         yield block
         if isinstance(block, Folded):

@@ -26,13 +26,13 @@ def digits(value: float) -> str:
 
 def span(low: float, high: float) -> str:
     """Formats two numbers as a range, or as a single number if their texts are equal."""
-    ends = digits(low), digits(high)
-    if ends[0] == ends[1]:
-        return ends[0]
-    if any("." in end and count_digits(end) == 3 for end in ends):
-        # If one end has three digits, the other keeps its zeros: 1.40 to 1.43.
-        ends = digits_with_zeros(low), digits_with_zeros(high)
-    return f"{ends[0]} to {ends[1]}"
+    low_text, high_text = digits(low), digits(high)
+    if low_text == high_text:
+        return low_text
+    if any("." in text and count_digits(text) == 3 for text in (low_text, high_text)):
+        # If one text has three digits, the other keeps its zeros: 1.40 to 1.43.
+        low_text, high_text = digits_with_zeros(low), digits_with_zeros(high)
+    return f"{low_text} to {high_text}"
 
 
 def count_digits(text: str) -> int:
@@ -50,30 +50,29 @@ SYNCHRONIZER_NAMES = {COMMON_START: "common start", BARRIER: "MPI_Barrier"}
 
 
 def synchronizer_name(value: object) -> str:
-    """The printed name of a synchronizer, e.g. "common start", with its algorithm and timing scheme.
+    """The printed name of a synchronizer, e.g. "common start", followed by its algorithm and timing scheme.
 
-    Any other value is formatted by `format_factor`.
+    Any other value of a factor is formatted by `format_factor`.
     """
-    name, remainder = re.fullmatch(r"(\w*)(.*)", format_factor(value), re.DOTALL).groups()  # type: ignore[union-attr]
-    return f"{SYNCHRONIZER_NAMES.get(name, name)}{remainder}"
+    text = format_factor(value)
+    name = re.match(r"\w*", text)[0]  # type: ignore[index]  # matches every text
+    return f"{SYNCHRONIZER_NAMES.get(name, name)}{text[len(name) :]}"
 
 
 def start_text(synchronizer: str) -> str:
     """Describes the start of operations: "from a common start" or "after MPI_Barrier"."""
-    return (
-        f"from a {SYNCHRONIZER_NAMES[COMMON_START]}"
-        if synchronizer == COMMON_START
-        else f"after {synchronizer_name(synchronizer)}"
-    )
+    if synchronizer == COMMON_START:
+        return f"from a {SYNCHRONIZER_NAMES[COMMON_START]}"
+    return f"after {synchronizer_name(synchronizer)}"
 
 
 def format_factor(value: object) -> str:
-    """Formats the value of a factor."""
+    """Formats the value of a factor, e.g. an operation, a size or a delay."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def format_percent(share: float) -> str:
-    """Formats a share in percent; the heading has the % sign."""
+    """Formats a share in percent without % sign, which is in the heading; one decimal below 100."""
     if not math.isfinite(share):
         return "-"
     return f"{PERCENT * share:.1f}" if PERCENT * share < 99.95 else f"{PERCENT * share:.0f}"
@@ -91,16 +90,6 @@ def short_time(seconds: float) -> str:
     return f"{seconds * factor:.3g} {unit}" if seconds * factor < 999.5 else f"{seconds * factor:.0f} {unit}"
 
 
-def format_ratio(value: float) -> str:
-    """Formats a ratio with three decimals."""
-    return "-" if math.isnan(value) else f"{value:.3f}"
-
-
-def format_interval(interval: tuple[float, float]) -> str:
-    """Formats an interval of ratios with three decimals."""
-    return "-" if math.isnan(interval[0]) else f"{interval[0]:.3f}-{interval[1]:.3f}"
-
-
 def format_value(value: object) -> str:
     """Formats a float with four significant digits, any other value as text; `-` if the value is missing."""
     if value is None or value is pd.NA or value != value:  # the last for NaN
@@ -113,17 +102,7 @@ def format_value(value: object) -> str:
     return str(value)
 
 
-def format_ppm(rate: float) -> str:
-    """Formats a rate in ppm with four decimals; + 0.0 avoids -0.0."""
-    return "-" if math.isnan(rate) else f"{1e6 * rate + 0.0:.4f}"
-
-
-def format_nanoseconds(seconds: float) -> str:
-    """Formats a time in s with nine decimals; + 0.0 avoids -0.0."""
-    return "-" if math.isnan(seconds) else f"{round(seconds, 9) + 0.0:.9f}"
-
-
-# Kind of a field -> formatter. A kind also decides the alignment (`is_number`).
+# Kind of a field -> formatter. A kind also decides the alignment (`is_number`). Adding 0.0 makes -0.0 print as 0.
 FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "word": format_factor,  # aligned to the left
     "number": format_factor,  # aligned to the right
@@ -131,13 +110,13 @@ FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "time": microseconds,  # stored in s, printed in us
     "rate": lambda rate: "-" if math.isnan(rate) else digits(rate / 1e6),  # stored in B/s, printed in MB/s
     "share": format_percent,
-    "ratio": format_ratio,
-    "interval": format_interval,  # a pair of ratios
+    "ratio": lambda ratio: "-" if math.isnan(ratio) else f"{ratio:.3f}",
+    "interval": lambda ratios: "-" if math.isnan(ratios[0]) else f"{ratios[0]:.3f}-{ratios[1]:.3f}",  # two ratios
     "significant": format_value,  # all values of a column with the same number of digits
     "text": format_value,  # aligned to the left
-    "title": format_value,  # of a row; above its numbers if both do not fit into a line
-    "ppm": format_ppm,  # stored as a share
-    "seconds": format_nanoseconds,
+    "title": format_value,  # title of a row; above the row's numbers if both do not fit into a line
+    "ppm": lambda rate: "-" if math.isnan(rate) else f"{1e6 * rate + 0.0:.4f}",  # stored as a share
+    "seconds": lambda seconds: "-" if math.isnan(seconds) else f"{round(seconds, 9) + 0.0:.9f}",
 }
 # Kind -> printed unit, if it is not the stored unit.
 WRITTEN_UNITS = {"time": "us", "rate": "MB/s", "share": "%", "ppm": "ppm", "seconds": "s"}
@@ -226,6 +205,7 @@ def declared_fields(
     return fields
 
 
+# Name of a factor -> kind of its field, and unit; others are words without unit.
 FACTOR_KINDS = {"size": "number", "ranks": "number", "synchronizer": "synchronizer"}
 FACTOR_UNITS = {"size": "byte", "largest_delay": "s", "computation": "s"}
 

@@ -8,7 +8,7 @@ from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line,
 from downbeat.output.terminal import legend, titled
 from downbeat.text import printable
 
-NOTEBOOK_ROWS = 60  # of a table in a notebook
+MAX_NOTEBOOK_ROWS = 60  # rows of a table in a notebook
 
 
 def markdown_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
@@ -27,21 +27,24 @@ def lines_of(block: Block) -> list[str]:
             label = block.label or ("warning" if block.role == "warning" else "")
             return [printable(f"**{label}:** {block.text}" if label else block.text), ""]
         case Terms():
-            return [*(f"- {printable(f'{name}: {text}' if name else text)}" for name, text in block.pairs), ""]
+            terms = [f"{name}: {text}" if name else text for name, text in block.pairs]
+            return [*(f"- {printable(term)}" for term in terms), ""]
         case Table():
-            head, *rows = [[text.replace("|", "\\|") for text in row] for row in table_texts(block)]
+            headings, *rows = [[text.replace("|", "\\|") for text in row] for row in table_texts(block)]
             title = [block.title, ""] if block.title else []
+            lines = [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *rows)]
             remarks = [f"- {printable(text)}" for text in legend(block, block.columns)]
-            return [*title, *(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)), "", *remarks]
+            return [*title, *lines, "", *remarks]
         case Command():
-            return [*([f"{block.purpose}:", ""] if block.purpose else []), "```sh", *block.lines, "```", ""]
+            purpose = [f"{block.purpose}:", ""] if block.purpose else []
+            return [*purpose, "```sh", *block.lines, "```", ""]
         case Folded():
             return [line for inner in block.blocks for line in lines_of(inner)]
     return []
 
 
 def table_texts(table: Table) -> list[list[str]]:
-    """Headings, then the texts of each row, with all columns."""
+    """The texts of a table with all columns: the headings, then each row."""
     columns = [[field.heading, *field.texts(table.frame[name])] for name, field in table.columns.items()]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -52,15 +55,15 @@ def notebook_html(view: View, depth: Depth = Depth.TEXT) -> str:
     for block in titled(view, depth):
         match block:
             case Table():
-                head, *rows = table_texts(block)
-                body = rows[:NOTEBOOK_ROWS]
-                cells = ["".join(f"<td>{html.escape(text)}</td>" for text in row) for row in body]
-                heads = "".join(f"<th>{html.escape(text)}</th>" for text in head)
-                elements.append(f"<table><thead><tr>{heads}</tr></thead><tbody>")
-                elements += [f"<tr>{row}</tr>" for row in cells]
+                headings, *rows = table_texts(block)
+                heading_cells = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+                elements.append(f"<table><thead><tr>{heading_cells}</tr></thead><tbody>")
+                for row in rows[:MAX_NOTEBOOK_ROWS]:
+                    cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
+                    elements.append(f"<tr>{cells}</tr>")
                 elements.append("</tbody></table>")
-                if len(rows) > len(body):
-                    elements.append(f"<p>{len(rows) - len(body)} more rows</p>")
+                if len(rows) > MAX_NOTEBOOK_ROWS:
+                    elements.append(f"<p>{len(rows) - MAX_NOTEBOOK_ROWS} more rows</p>")
             case Line(role="note"):
                 elements.append(f"<li>{html.escape(printable(block.text))}</li>")
             case Line():

@@ -1,4 +1,7 @@
-"""Writes views for browsers: one HTML file with its style, script and pictures (SVG)."""
+"""Writes views for browsers: one HTML file that contains its style, script, pictures (SVG) and numbers (CSV).
+
+Texts become `Markup`, which markupsafe does not escape again; `Markup.format` escapes its arguments.
+"""
 
 from __future__ import annotations
 
@@ -46,39 +49,39 @@ from downbeat.text import printable
 
 STYLE = Path(__file__).with_name("page.css")
 SCRIPT = Path(__file__).with_name("page.js")
-# No other file, no network, no form, and no script but the page's own.
+# Content security policy: no other file, no network, no form, and no script except that of the page ({}: its hash).
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; "
     "form-action 'none'"
 )
 # Rows of a table on a page; its CSV link has all rows.
 MAX_ROWS = 200
-# Characters from which a text may be broken into lines on a narrow screen.
-LONG = 30
+# Characters; columns with longer texts are broken into lines on a narrow screen.
+MAX_SHORT_TEXT = 30
 # Columns that are shown even if all values are equal.
-KEPT = ("paper", "verdict")
-MIN_SWITCHED = 2  # series; with fewer a picture has no boxes to hide them
-MIN_LINKED = 3  # sections; with fewer a page has no table of contents
+ALWAYS_SHOWN = ("paper", "verdict")
+MIN_SWITCHED = 2  # series; with fewer, a picture has no boxes to hide them
+MIN_LINKED = 3  # sections; with fewer, a page has no table of contents
 
 
 class Page(Protocol):
-    """A page of sections, which becomes a view."""
+    """An object that has a view, such as a report."""
 
     def view(self) -> View:
-        """The page as blocks."""
+        """The blocks of the page."""
 
 
 def view_of(page: Page | View) -> View:
-    """A page as blocks."""
+    """The view of a page; a view itself is returned as it is."""
     return page if isinstance(page, View) else page.view()
 
 
 def write_page(path: Path, page: Page | View) -> None:
-    """Writes a view as one file of HTML that needs nothing else, neither files nor a network.
+    """Writes a view as one file of HTML that needs no other files and no network.
 
     Args:
-        path: of the file, `-` for standard output; an existing file is replaced once all of the page is on disk.
-        page: its pictures' names are unique.
+        path: file to write, `-` for standard output; an existing file is replaced once the whole page is on disk.
+        page: a view, or an object that has one; the names of its pictures must be unique.
 
     Raises:
         DownbeatError: the file cannot be written.
@@ -93,17 +96,15 @@ def write_page(path: Path, page: Page | View) -> None:
 
 
 def render_page(content: Page | View) -> str:
-    """The HTML of a view."""
+    """The HTML of a view: header, sentences and numbers (lead), first other blocks (answer), contents, sections."""
     view = view_of(content)
-    sections = sections_of(view.at(Depth.PAGE))
-    first = sections[0].blocks
-    end = next((i for i, block in enumerate(first) if not isinstance(block, Line | Numbers)), len(first))
-    lead = [html_of(group) for group in runs(first[:end])]
-    after = Markup("").join(html_of(group) for group in runs(first[end:]))
-    answer = Markup('<section id="answer">\n{}</section>\n').format(after) if after else Markup("")
-    titles = [section.heading for section in sections[1:]]
-    linked = contents(titles) if len(titles) >= MIN_LINKED else Markup("")
-    body = [section_html(section) for section in sections[1:]]
+    first_section, *sections = sections_of(view.at(Depth.PAGE))
+    blocks = first_section.blocks
+    lead_end = next((i for i, block in enumerate(blocks) if not isinstance(block, Line | Numbers)), len(blocks))
+    after_lead = blocks_html(blocks[lead_end:])
+    answer = Markup('<section id="answer">\n{}</section>\n').format(after_lead) if after_lead else Markup("")
+    headings = [section.heading for section in sections]
+    linked = contents(headings) if len(headings) >= MIN_LINKED else Markup("")
     byline = Markup('<p class="byline">{}</p>\n').format(text_of(view.byline)) if view.byline else ""
     script = SCRIPT.read_text(encoding="utf-8")
     page = Markup(
@@ -123,10 +124,10 @@ def render_page(content: Page | View) -> str:
             title=text_of(view.title),
             style=Markup(STYLE.read_text(encoding="utf-8")),
             byline=byline,
-            lead=Markup("").join(lead),
+            lead=blocks_html(blocks[:lead_end]),
             answer=answer,
             linked=linked,
-            body=Markup("").join(body),
+            body=Markup("").join(section_html(section) for section in sections),
             version=importlib.metadata.version("downbeat"),
         )
     )
@@ -134,54 +135,58 @@ def render_page(content: Page | View) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and the blocks up to the next; before the first one there is no text."""
+    """A heading with the blocks up to the next heading."""
 
     heading: Heading
     blocks: tuple[Block, ...]
 
 
 def sections_of(blocks: Sequence[Block]) -> list[Section]:
-    """Blocks by the heading that they follow; the first section has none."""
+    """Divides blocks into sections at headings; the first section has an empty heading, and may have no blocks."""
     sections: list[Section] = []
-    title, inside = Heading(""), list[Block]()
+    title = Heading("")
+    in_section: list[Block] = []
     for block in [*blocks, Heading("")]:
         if isinstance(block, Heading):
-            sections.append(Section(title, tuple(inside)))
-            title, inside = block, []
+            sections.append(Section(title, tuple(in_section)))
+            title, in_section = block, []
         else:
-            inside.append(block)
+            in_section.append(block)
     return sections
 
 
-def contents(titles: Iterable[Heading]) -> Markup:
-    """Links to the sections."""
-    link = Markup('<li><a href="#{}">{}</a>{}</li>\n')
-    notes = ((title, Markup("<br>{}").format(text_of(title.note)) if title.note else "") for title in titles)
-    links = (link.format(anchor(title.text), text_of(title.text), note) for title, note in notes)
-    return Markup('<nav aria-label="Contents">\n<ul>\n{}</ul>\n</nav>\n').format(Markup("").join(links))
+def contents(headings: Iterable[Heading]) -> Markup:
+    """The table of contents: a link to each section."""
+    links = Markup("")
+    for title in headings:
+        note = Markup("<br>{}").format(text_of(title.note)) if title.note else ""
+        link = Markup('<li><a href="#{}">{}</a>{}</li>\n')
+        links += link.format(anchor(title.text), text_of(title.text), note)
+    return Markup('<nav aria-label="Contents">\n<ul>\n{}</ul>\n</nav>\n').format(links)
 
 
 def section_html(section: Section) -> Markup:
-    """A section with its heading."""
+    """A section with its heading, as HTML."""
     title = section.heading.text
-    inside = Markup("").join(html_of(group) for group in runs(section.blocks))
-    return Markup('<section id="{}">\n<h2>{}</h2>\n{}</section>\n').format(anchor(title), text_of(title), inside)
+    element = Markup('<section id="{}">\n<h2>{}</h2>\n{}</section>\n')
+    return element.format(anchor(title), text_of(title), blocks_html(section.blocks))
 
 
-def runs(blocks: Iterable[Block]) -> list[tuple[Block, ...]]:
-    """Blocks that become one element: lines of one role, a table of labeled ones."""
-    return [tuple(group) for _, group in itertools.groupby(blocks, key=run_key)]
+def blocks_html(blocks: Iterable[Block]) -> Markup:
+    """Blocks as HTML; adjacent blocks with the same `group_key` become one element."""
+    groups = (tuple(group) for _, group in itertools.groupby(blocks, key=group_key))
+    return Markup("").join(map(group_html, groups))
 
 
-def run_key(block: Block) -> object:
-    """The key of a block; adjacent blocks with equal keys become one element."""
+def group_key(block: Block) -> object:
+    """The same key for adjacent sentences with labels, or of one role; a different one for each other block."""
     if isinstance(block, Line):
         return "labeled" if block.label else block.role
     return id(block)
 
 
-def html_of(blocks: Sequence[Block]) -> Markup:
-    """An element of blocks of one kind."""
+def group_html(blocks: Sequence[Block]) -> Markup:
+    """A group of `blocks_html` as an element of HTML."""
     first = blocks[0]
     if isinstance(first, Line):
         return lines_html([block for block in blocks if isinstance(block, Line)])
@@ -201,14 +206,13 @@ def html_of(blocks: Sequence[Block]) -> Markup:
             lines = Markup("").join(Markup("{}\n").format(text_of(line)) for line in first.lines)
             return purpose + Markup('<pre tabindex="0">{}</pre>\n').format(lines)
         case Folded():
-            inside = Markup("").join(html_of(group) for group in runs(first.blocks))
             element = Markup('<details class="part">\n<summary>{}</summary>\n{}</details>\n')
-            return element.format(text_of(first.summary), inside)
+            return element.format(text_of(first.summary), blocks_html(first.blocks))
     raise TypeError(f"a page has no {type(first).__name__}")
 
 
 def lines_html(lines: Sequence[Line]) -> Markup:
-    """Sentences of one role as paragraphs, or as a list; labeled ones as a table."""
+    """Sentences of one role as paragraphs, warnings as a list; sentences with labels as a table."""
     if lines[0].label:
         row = Markup('<tr><th scope="row">{}</th><td>{}</td></tr>\n')
         rows = (row.format(text_of(line.label), text_of(line.text)) for line in lines)
@@ -226,7 +230,7 @@ def lines_html(lines: Sequence[Line]) -> Markup:
 
 
 def numbers_html(block: Numbers) -> Markup:
-    """Numbers in large figures."""
+    """Numbers in large figures, as a list."""
     items = []
     for number in block.numbers:
         unit = f" {number.unit}" if number.unit else ""
@@ -237,14 +241,15 @@ def numbers_html(block: Numbers) -> Markup:
 
 
 def terms_html(block: Terms) -> Markup:
-    """Words with their meanings, below or beside each other."""
+    """Terms with their definitions, below each other, or side by side if `columns`."""
     pair = Markup("<div><dt>{}</dt><dd>{}</dd></div>\n")
     pairs = Markup("").join(pair.format(text_of(name), text_of(text)) for name, text in block.pairs)
-    return (Markup('<dl class="beside">\n{}</dl>\n') if block.columns else Markup("<dl>\n{}</dl>\n")).format(pairs)
+    element = Markup('<dl class="beside">\n{}</dl>\n') if block.columns else Markup("<dl>\n{}</dl>\n")
+    return element.format(pairs)
 
 
 def picture_html(picture: Picture) -> Markup:
-    """A picture with its caption, its numbers folded away."""
+    """A picture with its caption; its numbers are a table that the reader can open."""
     element = Markup(
         '<figure id="{name}">\n<h3>{title}</h3>\n{drawings}'
         "<figcaption>{caption}</figcaption>\n<details>\n<summary>The numbers</summary>\n{table}{csv}</details>\n"
@@ -262,7 +267,7 @@ def picture_html(picture: Picture) -> Markup:
 
 
 def drawings_html(picture: Picture) -> Markup:
-    """The drawing of a picture, and the one for narrow screens where it has panels side by side."""
+    """The drawings of a picture, for wide and for narrow screens if they differ; the style sheet shows one of them."""
     box = Markup('<div class="{}" tabindex="0">{}</div>\n')
     if picture.narrow is None:
         return switches_html(picture) + box.format("drawing", picture_svg(picture))
@@ -284,63 +289,58 @@ def switches_html(picture: Picture) -> Markup:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column of a page: its heading, its style sheet's class, its texts."""
+    """A column of a table on a page."""
 
-    title: str
-    style: str  # "number"; "verdict"; "long": texts that take more than one line where there is little room
-    texts: Sequence[str]
+    title: str  # heading
+    # Class in the style sheet: "number"; "verdict"; "long": texts that may be broken into lines; "": short texts.
+    style: str
+    texts: Sequence[str]  # a text per row
 
 
 def table_html(table: Table, caption: str) -> Markup:
-    """A table in a box that scrolls, with what all rows share and the rows left out below it."""
+    """A table in a box that scrolls; below it meanings of columns, constant values and the number of omitted rows."""
     columns, constant = shown_columns(table)
-    heads = Markup("").join(
-        Markup('<th scope="col" class="{}">{}</th>').format(column.style, text_of(column.title)) for column in columns
-    )
-    rows = []
-    for cells in zip(*(column.texts for column in columns), strict=True):
-        styles = (
-            f"verdict {anchor(text)}" if column.style == "verdict" else column.style
-            for text, column in zip(cells, columns, strict=True)
-        )
-        cell = Markup('<td class="{}">{}</td>')
-        rows.append(
-            Markup("").join(cell.format(style, text_of(text)) for style, text in zip(styles, cells, strict=True))
-        )
-    body = Markup("").join(Markup("<tr>{}</tr>\n").format(row) for row in rows)
+    heading_cell, cell = Markup('<th scope="col" class="{}">{}</th>'), Markup('<td class="{}">{}</td>')
+    headings = Markup("").join(heading_cell.format(column.style, text_of(column.title)) for column in columns)
+    body = Markup("")
+    for texts in zip(*(column.texts for column in columns), strict=True):
+        row = Markup("")
+        for text, column in zip(texts, columns, strict=True):
+            style = f"verdict {anchor(text)}" if column.style == "verdict" else column.style
+            row += cell.format(style, text_of(text))
+        body += Markup("<tr>{}</tr>\n").format(row)
     element = Markup(
         '<div class="wide" tabindex="0" role="region" aria-label="{0}">\n<table>\n<caption>{0}</caption>\n'
         "<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n</div>\n"
-    ).format(text_of(caption), heads, body)
-    left_out = max(0, len(table.frame) - MAX_ROWS)
+    ).format(text_of(caption), headings, body)
+    omitted = max(0, len(table.frame) - MAX_ROWS)
     meanings = tuple((field.heading, field.meaning) for field in table.columns.values() if field.meaning)
     element += terms_html(Terms(meanings)) if meanings else Markup("")
-    remarks = [
-        *([f"In all rows: {constant}."] if constant else []),
-        *([f"{left_out} more rows are in the CSV file."] if left_out else []),
-    ]
+    remarks = [f"In all rows: {constant}."] if constant else []
+    remarks += [f"{omitted} more rows are in the CSV file."] if omitted else []
     return element + Markup("").join(Markup('<p class="note">{}</p>\n').format(text_of(text)) for text in remarks)
 
 
 def shown_columns(table: Table) -> tuple[list[ShownColumn], str]:
-    """The columns of a page, and the values that all rows share, as text.
+    """The columns of a table on a page, and the constant values as text, e.g. "size [byte] 8, pattern none".
 
-    `low` and `high` become one column. A column with one value for several rows becomes text, but for those `KEPT`.
+    A column with the same value in several rows becomes part of that text, unless it is `ALWAYS_SHOWN`. The columns
+    `low...` and `high...` become one column, an interval.
     """
     frame, fields = table.frame, table.columns
     rows = frame.head(MAX_ROWS)
-    same = {name for name in fields if name in frame and len(frame) > 1 and is_constant(frame[name])}
-    constant = [name for name in fields if name in same and name not in KEPT]
+    may_be_constant = [name for name in fields if name in frame and name not in ALWAYS_SHOWN and len(frame) > 1]
+    constant = [name for name in may_be_constant if is_constant(frame[name])]
     texts = {name: field.texts(rows[name]) for name, field in fields.items() if name not in constant}
     titles = {name: field.heading for name, field in fields.items()}
     styles = {name: style_of(name, fields[name].is_number, column) for name, column in texts.items()}
     for high in [name for name in texts if re.match("high(_|$)", name) and name.replace("high", "low") in texts]:
         low = high.replace("high", "low")
         pairs = zip(texts[low], texts.pop(high), strict=True)
-        texts[low] = [f"{least} to {most}" if least != "-" else "-" for least, most in pairs]
+        texts[low] = [f"{low_text} to {high_text}" if low_text != "-" else "-" for low_text, high_text in pairs]
         titles[low] = heading(low.replace("low", "interval"))
-    shared = ", ".join(f"{titles[name]} {fields[name].text(frame[name].iloc[0])}" for name in constant)
-    return [ShownColumn(titles[name], styles[name], column) for name, column in texts.items()], shared
+    constants = ", ".join(f"{titles[name]} {fields[name].text(frame[name].iloc[0])}" for name in constant)
+    return [ShownColumn(titles[name], styles[name], column) for name, column in texts.items()], constants
 
 
 def is_constant(column: pd.Series) -> bool:
@@ -352,12 +352,12 @@ def is_constant(column: pd.Series) -> bool:
 
 
 def style_of(name: str, is_number: bool, texts: Sequence[str]) -> str:
-    """The style of a column, as ShownColumn has it."""
+    """The value of `ShownColumn.style` for a column."""
     if name == "verdict":
         return name
     if is_number:
         return "number"
-    return "long" if max(map(len, texts), default=0) > LONG else ""
+    return "long" if max(map(len, texts), default=0) > MAX_SHORT_TEXT else ""
 
 
 def csv_html(frame: pd.DataFrame, name: str) -> Markup:
@@ -370,27 +370,28 @@ def csv_html(frame: pd.DataFrame, name: str) -> Markup:
 
 
 def text_of(text: str) -> Markup:
-    """A text for HTML, which has no control characters."""
+    """Escapes a text for HTML, and makes its control characters visible, which HTML forbids."""
     return escape(printable(text))
 
 
+# Namespaces of XML.
 SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"
-# How matplotlib itself writes powers of ten beside an axis.
+# Beginning of the formulas that matplotlib itself writes: powers of ten beside an axis.
 MATHEMATICS = "$\\mathdefault{"
 SVG_METADATA = f"{{{SVG}}}metadata"
 
 
 def picture_svg(picture: Picture) -> Markup:
-    """A picture as an element `svg`: text stays text, no identifier occurs in another picture.
+    """A picture as an element `svg`. Its texts can be selected, and its identifiers are unique on the page.
 
-    The same picture gives the same text, so that a report of the same data is the same file.
+    Equal pictures give equal texts, so that reports of the same data are equal files.
     """
     set_plain(picture.figure)
     file = io.BytesIO()
     name = anchor(picture.name)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        # Not by `savefig`, which draws everything once more, only to lay it out.
+        # `savefig` would draw the figure twice, first for its layout.
         FigureCanvasSVG(picture.figure).print_svg(file, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     values = hover_values(picture.figure)
     ElementTree.register_namespace("", SVG)
@@ -402,7 +403,7 @@ def picture_svg(picture: Picture) -> Markup:
         for attribute, value in element.attrib.items():
             element.set(attribute, with_prefix(attribute, value, name))
     root.extend(values)
-    # The page decides on the size, by the box that the picture was drawn in.
+    # The style sheet sets the size; the viewBox keeps the proportions.
     del root.attrib["width"], root.attrib["height"]
     title, description = f"{name}.title", f"{name}.caption"
     root.attrib |= {"role": "img", "aria-labeledby": title, "aria-describedby": description}
@@ -414,8 +415,8 @@ def picture_svg(picture: Picture) -> Markup:
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-HOVER_RADIUS = 6.0  # points around a value in which it is shown
-MAX_HOVER = 600  # values of a picture that show on hovering; with more, none do
+HOVER_RADIUS = 6.0  # points; a value is shown if the pointer is this close to it
+MAX_HOVER = 600  # values of a picture; with more, no value is shown on hovering, because the page would be slow
 
 
 def hover_values(figure: Figure) -> list[ElementTree.Element]:
@@ -428,12 +429,13 @@ def hover_values(figure: Figure) -> list[ElementTree.Element]:
                 continue
             name = str(line.get_label())
             points = np.asarray(line.get_xydata(), dtype=float)
+            # SVG measures from the top, in points; matplotlib from the bottom, in dots.
             for (x, y), (left, bottom) in zip(points, scale * axes.transData.transform(points), strict=True):
                 if not np.isfinite((left, bottom)).all():
                     continue
                 text = f"{axes.get_xlabel() or 'x'} {x:.5g}, {axes.get_ylabel() or 'y'} {y:.4g}"
-                middle = {"cx": f"{left:.1f}", "cy": f"{height - bottom:.1f}", "r": f"{HOVER_RADIUS:g}"}
-                circle = ElementTree.Element(f"{{{SVG}}}circle", middle | {"fill": "transparent"})
+                shape = {"cx": f"{left:.1f}", "cy": f"{height - bottom:.1f}", "r": f"{HOVER_RADIUS:g}"}
+                circle = ElementTree.Element(f"{{{SVG}}}circle", shape | {"fill": "transparent"})
                 title = ElementTree.SubElement(circle, f"{{{SVG}}}title")
                 title.text = printable(text if name.startswith("_") else f"{name}: {text}")
                 circles.append(circle)
@@ -441,14 +443,14 @@ def hover_values(figure: Figure) -> list[ElementTree.Element]:
 
 
 def set_plain(figure: Figure) -> None:
-    """Makes the texts of a figure plain: a `$` in a name begins no formula."""
+    """Switches off formulas in the texts of a figure, so that a `$` in a name is printed."""
     for text in figure.findobj(Text):
         if not text.get_text().startswith(MATHEMATICS):
             text.set_parse_math(False)
 
 
 def with_prefix(attribute: str, value: str, prefix: str) -> str:
-    """An attribute's value with identifiers, and references to them, made those of one picture."""
+    """The value of an attribute of SVG; identifiers and references to them get the prefix of their picture."""
     if attribute == "id":
         return f"{prefix}.{value}"
     if attribute in ("href", f"{{{LINK}}}href"):
@@ -456,7 +458,7 @@ def with_prefix(attribute: str, value: str, prefix: str) -> str:
     return value.replace("url(#", f"url(#{prefix}.")
 
 
-DOTS_PER_INCH = 200
+PNG_DOTS = 200  # dots per inch in PNG files
 
 
 def write_pictures(directory: Path, page: Page | View) -> None:
@@ -471,9 +473,9 @@ def write_pictures(directory: Path, page: Page | View) -> None:
         name = anchor(picture.name)
         set_plain(picture.figure)
         with replacing(directory / f"{name}.png", binary=True) as file:
-            picture.figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+            picture.figure.savefig(file, format="png", dpi=PNG_DOTS)
         with replacing(directory / f"{name}.pdf", binary=True) as file:
-            # Without the date the same picture is the same file.
+            # Without the date, equal pictures are equal files.
             picture.figure.savefig(file, format="pdf", metadata={"CreationDate": None})
         with replacing(directory / f"{name}.csv") as file:
             write_csv(picture.numbers, file)

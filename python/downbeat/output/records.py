@@ -35,7 +35,7 @@ def write_record(content: Mapping[str, object], path: Path) -> None:
 
 
 def plain(value: object) -> object:
-    """Converts a value to types of JSON."""
+    """Converts a value to types of JSON: NaN to null, infinity to "infinite"."""
     if isinstance(value, Mapping):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -46,7 +46,9 @@ def plain(value: object) -> object:
         value = value.item()
     if isinstance(value, float) and math.isnan(value):
         return None
-    return "infinite" if isinstance(value, float) and math.isinf(value) else value
+    if isinstance(value, float) and math.isinf(value):
+        return "infinite"
+    return value
 
 
 def table_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
@@ -56,17 +58,19 @@ def table_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
 
 
 # First characters of formulas in Excel, LibreOffice and Google Sheets (OWASP, "CSV Injection").
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_csv(frame: pd.DataFrame, target: Any, header: bool = True) -> None:  # noqa: ANN401 - as to_csv has it
+def write_csv(frame: pd.DataFrame, target: Any, header: bool = True) -> None:  # noqa: ANN401 (a path or a file, as for to_csv)
     """Writes comma-separated values, with an apostrophe before texts that spreadsheets take for a formula."""
-    changed = {}
+    changed = {}  # columns with such texts
     for name, column in frame.items():
         if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
             continue
-        values = column.unique()  # names repeat in many rows
-        escaped = {value: f"'{value}" for value in values if isinstance(value, str) and value.startswith(FORMULA)}
+        values = column.unique()  # few: the texts of a column repeat in many rows
+        escaped = {
+            value: f"'{value}" for value in values if isinstance(value, str) and value.startswith(FORMULA_BEGINS)
+        }
         if escaped:
             changed[str(name)] = column.astype(object).map(lambda value, names=escaped: names.get(value, value))
     (frame.assign(**changed) if changed else frame).to_csv(target, index=False, header=header)

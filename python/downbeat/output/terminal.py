@@ -1,6 +1,7 @@
 """Writes views for terminals: wrapped sentences, and tables with the values of a factor side by side.
 
-A table consists of labels on the left and blocks of columns, one block per value of the factor `Table.across`.
+A table consists of labels on the left and blocks of columns, one block per value of the factor `Table.across`. If
+labels and blocks do not fit side by side, labels become headings above groups of rows.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 from downbeat.output.blocks import Block, Characters, Command, Depth, Folded, Heading, Line, Table, Terms, View
 from downbeat.output.fields import Field
 
-WIDTH = 80
-GAP = "  "  # between columns
-BETWEEN = "   "  # between blocks of columns
+WIDTH = 80  # columns of the terminal
+COLUMN_GAP = "  "
+BLOCK_GAP = "   "  # between blocks of columns
 MAX_SENTENCE_LINES = 8  # a longer sentence is cut
 INDENT = "  "
 
@@ -26,7 +27,7 @@ def view_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
 
 
 def titled(view: View, depth: Depth) -> tuple[Block, ...]:
-    """The blocks of a depth: answers, title and byline, then the other blocks; at depth SUMMARY without title."""
+    """The blocks of a depth in display order: answers, title and byline, other blocks; no title at depth SUMMARY."""
     blocks = view.at(depth)
     if depth == Depth.SUMMARY:
         return blocks
@@ -44,7 +45,8 @@ def block_lines(blocks: Iterable[Block]) -> list[str]:
         if not text:
             continue
         kind = kind_of(block)
-        if lines and (kind != previous_kind or kind in ("answer", "table", "heading")) and previous_kind != "heading":
+        begins_group = kind != previous_kind or kind in ("answer", "table", "heading")
+        if lines and begins_group and previous_kind != "heading":
             lines.append("")
         lines += text
         previous_kind = kind
@@ -67,7 +69,13 @@ def lines_of(block: Block) -> list[str]:
             label = block.label or ("warning" if block.role == "warning" else "")
             return wrapped(f"{label}: {block.text}" if label else block.text, MAX_SENTENCE_LINES)
         case Terms():
-            return [line for name, text in block.pairs for line in entry(name, text)]
+            return [
+                line
+                for name, text in block.pairs
+                for line in textwrap.wrap(
+                    text, WIDTH, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10, break_on_hyphens=False
+                )
+            ]
         case Table():
             return table_lines(block)
         case Characters():
@@ -90,118 +98,128 @@ def command_lines(command: Command) -> list[str]:
 
 
 def table_lines(table: Table) -> list[str]:
-    """Writes a table as lines: title, rows, number of omitted rows, meanings of its columns."""
-    rows = table.frame.iloc[: table.most] if table.most else table.frame
+    """Writes a table as lines: title, rows, number of omitted rows, meanings of the columns."""
+    rows = table.frame.iloc[: table.max_rows] if table.max_rows else table.frame
     lines, columns = layout(Table(table.title, rows, table.columns, table.labels, table.across, table.choices))
-    left_out = len(table.frame) - len(rows)
-    noun, where = (f" {table.noun}" if table.noun else ""), (f": {table.more}" if table.more else "")
-    more = [f"{left_out} more{noun}{where}"] if left_out else []
-    return [
-        *wrapped(table.title),
-        *lines,
-        *more,
-        *(line for text in legend(table, columns) for line in wrapped(text, MAX_SENTENCE_LINES)),
-    ]
+    omitted = len(table.frame) - len(rows)
+    if omitted:
+        noun = f" {table.noun}" if table.noun else ""
+        where = f": {table.more}" if table.more else ""
+        lines = [*lines, f"{omitted} more{noun}{where}"]
+    meanings = [line for text in legend(table, columns) for line in wrapped(text, MAX_SENTENCE_LINES)]
+    return [*wrapped(table.title), *lines, *meanings]
 
 
 def legend(table: Table, columns: Iterable[str]) -> list[str]:
-    """The meanings of the columns that have one."""
+    """The meanings of columns, each as "heading: meaning"; columns without meaning are left out."""
     fields = table.columns
     return [f"{fields[name].heading}: {fields[name].meaning}" for name in columns if fields[name].meaning]
 
 
 def layout(table: Table) -> tuple[list[str], list[str]]:
-    """Writes the rows of a table as lines, without its title; also returns the names of the columns that fit."""
+    """Writes the rows of a table as lines; also returns the names of the columns in them: those that fit.
+
+    The lines have headings, but not the title of the table.
+    """
     if table.frame.empty:
         return [], []
     fields = table.columns
     labels = [name for name in list(fields)[: table.labels] if name != table.across]
     texts = {name: field.texts(table.frame[name]) for name, field in fields.items()}
+    # The key of a row: the texts of its labels. A block has a title: the text of `across`.
     keys = list(zip(*(texts[name] for name in labels), strict=True)) or [()] * len(table.frame)
-    groups = texts[table.across] if table.across else [""] * len(table.frame)
-    titles, unique_keys = list(dict.fromkeys(groups)), list(dict.fromkeys(keys))
-    row_of = {(group, key): row for row, (group, key) in enumerate(zip(groups, keys, strict=True))}
+    titles = texts[table.across] if table.across else [""] * len(table.frame)
+    unique_titles, unique_keys = list(dict.fromkeys(titles)), list(dict.fromkeys(keys))
+    row_of = {(title, key): row for row, (title, key) in enumerate(zip(titles, keys, strict=True))}
 
     def block(title: str, columns: Sequence[str]) -> list[str]:
+        """A block of columns as lines of equal width: title, headings, a line per key."""
         shown = [fields[name] for name in columns]
-        heads = [field.heading for field in shown] if len(shown) > 1 or not title else [title]
+        # The title of a single column replaces its heading.
+        headings = [field.heading for field in shown] if len(shown) > 1 or not title else [title]
         rows = [row_of.get((title, key)) for key in unique_keys]
         cells = [[texts[name][row] if row is not None else "" for name in columns] for row in rows]
-        lines = aligned([heads, *cells], [not field.is_number for field in shown])
-        above = title if len(shown) > 1 else ""
-        width = max(len(above), len(lines[0]))
-        return [above.ljust(width), *(line.rjust(width) for line in lines)]
+        lines = aligned([headings, *cells], [not field.is_number for field in shown])
+        first_line = title if len(shown) > 1 else ""
+        width = max(len(first_line), len(lines[0]))
+        return [first_line.ljust(width), *(line.rjust(width) for line in lines)]
 
-    side = Labels([fields[name] for name in labels], unique_keys)
+    left_side = Labels([fields[name] for name in labels], unique_keys)
     choices = list(table.choices) or [[name for name in fields if name not in labels and name != table.across]]
-    titled = bool(labels) and all(fields[name].kind == "title" for name in labels)
+    has_titles = bool(labels) and all(fields[name].kind == "title" for name in labels)
     # Choose the first list of columns that fits beside all labels; else the first that fits if labels become headings
     # above the rows (all labels of kind "title", else all but the last). With one block, prefer headings to fewer
     # columns.
-    tried = [(columns, [block(title, columns) for title in titles]) for columns in choices]
-    uncut = tried if titled or len(titles) > 1 else tried[:1]
-    max_above = len(labels) if titled else max(len(labels) - 1, 0)
-    beside_labels = ((columns, blocks) for columns, blocks in uncut if not titled and side.fits(blocks, 0))
-    below_headings = ((columns, blocks) for columns, blocks in tried if side.fits(blocks, max_above))
-    columns, blocks = next(itertools.chain(beside_labels, below_headings, uncut[-1:]))
-    return side.beside(blocks), [*labels, *columns]
+    candidates = [(columns, [block(title, columns) for title in unique_titles]) for columns in choices]
+    preferred = candidates if has_titles or len(unique_titles) > 1 else candidates[:1]
+    max_headings = len(labels) if has_titles else max(len(labels) - 1, 0)
+    beside_labels = ((columns, blocks) for columns, blocks in preferred if not has_titles and left_side.fits(blocks, 0))
+    below_headings = ((columns, blocks) for columns, blocks in candidates if left_side.fits(blocks, max_headings))
+    columns, blocks = next(itertools.chain(beside_labels, below_headings, preferred[-1:]))
+    return left_side.beside(blocks), [*labels, *columns]
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The left side of a table: fields of the labels, and their texts in each row."""
+    """The left side of a table: fields of the labels, and their texts in each row.
+
+    The first labels, `above` in number, may be headings above groups of rows instead.
+    """
 
     fields: Sequence[Field]
     rows: Sequence[Sequence[str]]
 
     def lines(self, above: int) -> list[str]:
-        """An empty line beside the titles, a line of headings, a line per row; skips the first `above` labels."""
-        heads = [field.heading for field in self.fields]
-        lines = aligned(
-            [row[above:] for row in (heads, *self.rows)], [not field.is_number for field in self.fields[above:]]
-        )
+        """The lines of the left side: an empty line beside the titles of blocks, headings, a line per row."""
+        headings = [field.heading for field in self.fields]
+        is_left = [not field.is_number for field in self.fields[above:]]
+        lines = aligned([row[above:] for row in (headings, *self.rows)], is_left)
         return [" " * len(lines[0]), *lines]
 
     def fits(self, blocks: Sequence[Sequence[str]], above: int) -> bool:
-        """True if all blocks fit beside the labels without the first `above`, which are headings."""
+        """True if all blocks fit beside the labels that are not headings."""
         widths = [len(lines[0]) for lines in blocks]
         label_width = len(self.lines(above)[0])
-        return (label_width + len(BETWEEN) if label_width else 0) + sum(widths) + len(BETWEEN) * (
-            len(widths) - 1
-        ) <= WIDTH
+        if label_width:
+            widths.insert(0, label_width)
+        return sum(widths) + len(BLOCK_GAP) * (len(widths) - 1) <= WIDTH
 
     def beside(self, blocks: Sequence[Sequence[str]]) -> list[str]:
         """Joins labels and blocks side by side; blocks that do not fit follow in further tables."""
-        columns = list(blocks)
+        remaining = list(blocks)
         counts = range(len(self.fields) + 1)
-        widest = [max(columns, key=lambda lines: len(lines[0]))] if columns else []
-        above = next((i for i in counts if i < len(counts) - 1 and self.fits(columns, i)), None)
+        # As few headings as possible, so that all blocks fit beside the last label; else, so that the widest block
+        # fits.
+        above = next((count for count in counts[:-1] if self.fits(remaining, count)), None)
         if above is None:
-            above = next((i for i in counts if self.fits(widest, i)), len(self.fields))
+            widest = [max(remaining, key=lambda lines: len(lines[0]))] if remaining else []
+            above = next((count for count in counts if self.fits(widest, count)), len(self.fields))
         label_lines = self.lines(above)
-        names = [field.heading for field in self.fields]
+        headings = [row[:above] for row in self.rows]
+        are_titles = all(field.kind == "title" for field in self.fields[:above])
         result: list[str] = []
-        while columns:
-            count = max((i for i in range(1, len(columns) + 1) if self.fits(columns[:i], above)), default=1)
+        while remaining:
+            fitting = [count for count in range(1, len(remaining) + 1) if self.fits(remaining[:count], above)]
+            count = max(fitting, default=1)
             joined = [
-                BETWEEN.join(filter(None, (label, *blocks_of_row))).rstrip()
-                for label, *blocks_of_row in zip(label_lines, *columns[:count], strict=True)
+                BLOCK_GAP.join(filter(None, (label, *lines_of_row))).rstrip()
+                for label, *lines_of_row in zip(label_lines, *remaining[:count], strict=True)
             ]
-            titled = any(lines[0].strip() for lines in columns[:count])
-            result += [""] if result else []
-            result += joined[0 if titled else 1 : 2]
-            rows = [row[:above] for row in self.rows]
-            if above and all(field.kind == "title" for field in self.fields[:above]):
-                result += [line for row, numbers in zip(rows, joined[2:], strict=True) for line in (*cut(row), numbers)]
+            has_titles = any(lines[0].strip() for lines in remaining[:count])
+            if result:
+                result.append("")
+            result += joined[0 if has_titles else 1 : 2]
+            rows = joined[2:]
+            if above == 0:
+                result += rows
+            elif are_titles:  # each row has its titles above it
+                for titles, row in zip(headings, rows, strict=True):
+                    result += [textwrap.shorten(title, WIDTH, placeholder=" ...") for title in titles]
+                    result.append(row)
             else:
-                result += under_headings(joined[2:], names, rows) if above else joined[2:]
-            columns = columns[count:]
+                result += under_headings(rows, [field.heading for field in self.fields], headings)
+            remaining = remaining[count:]
         return result
-
-
-def cut(titles: Sequence[str]) -> list[str]:
-    """Shortens the titles of a row to a line each."""
-    return [textwrap.shorten(title, WIDTH, placeholder=" ...") for title in titles]
 
 
 def under_headings(lines: Sequence[str], names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:
@@ -209,21 +227,24 @@ def under_headings(lines: Sequence[str], names: Sequence[str], values: Sequence[
     result: list[str] = []
     for i, line in enumerate(lines):
         if i == 0 or values[i] != values[i - 1]:
-            result += [
-                "",
-                *wrapped(", ".join(f"{name}={value}" for name, value in zip(names, values[i], strict=False))),
-            ]
+            pairs = ", ".join(f"{name}={value}" for name, value in zip(names, values[i], strict=False))
+            result += ["", *wrapped(pairs)]
         result.append(line)
     return result
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
-    """Joins the cells of rows to lines of the same width; `left` is True for columns that are aligned to the left."""
+    """Joins the cells of each row to a line; all lines have the same width.
+
+    Args:
+        rows: texts of the cells.
+        left: for each column, True if it is aligned to the left.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        GAP.join(
-            cell.ljust(width) if words else cell.rjust(width)
-            for cell, width, words in zip(row, widths, left, strict=True)
+        COLUMN_GAP.join(
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, left, strict=True)
         )
         for row in rows
     ]
@@ -234,8 +255,3 @@ def wrapped(text: str, max_lines: int | None = None) -> list[str]:
     return textwrap.wrap(
         text, WIDTH, subsequent_indent=INDENT, break_on_hyphens=False, max_lines=max_lines, placeholder=" ... and more"
     )
-
-
-def entry(name: str, text: str) -> list[str]:
-    """Wraps a term and its definition."""
-    return textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10, break_on_hyphens=False)

@@ -21,7 +21,7 @@ from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
 from downbeat.output.facts import Fact
 from downbeat.output.facts.trace import RecordingFull
-from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
+from downbeat.text import KEPT_CONTROLS, counted, escaped, is_harmless
 from downbeat.trace.clocks import Clocks
 
 TRACE_MAGIC = b"DOWNBEAT-TRACE-7"
@@ -150,7 +150,8 @@ def name_text(value: bytes) -> str:
     r"""Decodes a name that the program chose; control characters and invalid bytes become `\n`, `\xff`."""
     name = value.decode("utf-8", errors="backslashreplace")
     return "".join(
-        escaped(character) if character in KEPT_CONTROLS or not harmless(character) else character for character in name
+        escaped(character) if character in KEPT_CONTROLS or not is_harmless(character) else character
+        for character in name
     )
 
 

@@ -102,7 +102,7 @@ def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -
             title,
             clocks.frame(*names),
             {name: CLOCK_FIELDS[name] for name in names},
-            most=MAX_CLOCKS,
+            max_rows=MAX_CLOCKS,
             noun="ranks",
             more="on the page (--page FILE)",
             depth=Depth.TEXT,

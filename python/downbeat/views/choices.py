@@ -132,5 +132,5 @@ def cells_table(title: str, table: Choices, depth: Depth) -> Table:
     shown = ["fastest", "value", "default_ratio", "default_verdict", "runner_up", "runner_up_ratio", "launches"]
     choices = [list(fields)[4:], shown, ["fastest", "default_ratio", "default_verdict", "runner_up_ratio", "launches"]]
     return Table(
-        title, frame, fields, 4, choices=choices, more="choices.json", most=MAX_ROWS, noun="cells", depth=depth
+        title, frame, fields, 4, choices=choices, more="choices.json", max_rows=MAX_ROWS, noun="cells", depth=depth
     )

@@ -169,7 +169,7 @@ def size_table(title: str, texts: Mapping[tuple[str, int], str], rows: Sequence[
             frame[str(size)] = [texts.get((row, size), texts.get((row, 0), "") if not i else "") for row in rows]
         fields = {"bytes": Field("bytes" if sizes else "")}
         fields |= {str(size): Field(bytes_text(size) if size else "", "number") for size in chosen}
-        table = Table(title, frame, fields, more="downbeat show", most=MAX_ROWS)
+        table = Table(title, frame, fields, more="downbeat show", max_rows=MAX_ROWS)
         if max(map(len, layout(table)[0]), default=0) <= WIDTH:
             break
     return table

@@ -309,7 +309,7 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
             frame[list(fields)],
             fields,
             choices=choices,
-            most=MAX_SITES,
+            max_rows=MAX_SITES,
             noun="call sites",
             more="in JSON (--json)",
             depth=depth,

@@ -1,7 +1,7 @@
-"""Facts: numbers and names that a sentence is made of, computed once from tables. `output/words` has their wordings.
+"""Facts: the numbers and names in a sentence of the output. `output/words` has their wordings.
 
-A module per subject. Rooms compute facts of their subject and need not know how they read. Times are in s, shares and
-ratios plain numbers.
+There is a module for each subject. The modules that analyze data make facts; they do not contain sentences. JSON has
+the name and the fields of each fact. Unless noted, times are in s, and shares and ratios are plain numbers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fact:
-    """The base of facts; a subclass is a frozen dataclass of values that JSON has."""
+    """The base of facts; subclasses are frozen dataclasses of values that JSON can have."""
 
     @classmethod
     def name(cls) -> str:
-        """The name in JSON."""
+        """The name in JSON, e.g. "late_rank" for LateRank."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def record(self) -> dict[str, object]:
@@ -27,5 +27,5 @@ class Fact:
 
 
 def known(value: float) -> float | None:
-    """A number of a table for a fact, None for NaN: facts with the same numbers are equal."""
+    """Converts a number of a table for a fact. NaN becomes None, so that facts with the same numbers are equal."""
     return None if math.isnan(value) else float(value)

@@ -1,4 +1,7 @@
-"""Facts on traces on one axis. Rates are plain numbers."""
+"""Facts on traces of several ranks that `downbeat align` puts on one axis of time. Rates of clocks are plain numbers.
+
+A group is a communicator, by its name in the traces. Calls of several ranks that are the same collective match.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ from dataclasses import dataclass
 from downbeat.output.facts import Fact
 
 
-# Rates are plain numbers.
 @dataclass(frozen=True)
 class GroupFact(Fact):
-    """A fact about the calls of a group, with its name."""
+    """The base of facts on the calls of a group."""
 
-    group: str
+    group: str  # its name
 
 
 @dataclass(frozen=True)
@@ -20,106 +22,106 @@ class OnlyRankOfGroup(GroupFact):
     """Only one rank has calls of a group."""
 
     rank: int
-    calls: int
+    calls: int  # number of its calls
 
 
 @dataclass(frozen=True)
 class RanksWithoutTrace(GroupFact):
-    """Ranks of a group that have no trace; waiting for them counts as the operation."""
+    """Ranks of a group have no trace, so that waiting for them counts as time of the operation."""
 
     ranks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class OperationsDiffer(GroupFact):
-    """Calls that are different operations on different ranks, with the first of them."""
+    """Some calls are different operations on different ranks."""
 
-    calls: int
-    first: int
-    operations: tuple[str, ...]
+    calls: int  # number of such calls
+    first: int  # number of the first such call in the group
+    operations: tuple[str, ...]  # of the first such call
 
 
 @dataclass(frozen=True)
 class CallsOfOneRank(GroupFact):
-    """Calls that only one rank has."""
+    """Some calls are only in the trace of one rank."""
 
-    calls: int
+    calls: int  # number of such calls
 
 
 @dataclass(frozen=True)
 class RanksWithoutPartner(GroupFact):
-    """Ranks none of whose calls is a call of another rank."""
+    """No call of some ranks matches a call of another rank."""
 
     ranks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class RepeatedCalls(GroupFact):
-    """Calls that a rank has twice."""
+    """A rank has some calls twice."""
 
     rank: int
-    calls: int
+    calls: int  # number of such calls
 
 
 @dataclass(frozen=True)
 class MatchedByOrder(GroupFact):
-    """Calls without sequence numbers that match others by their order."""
+    """Calls of a rank have no sequence numbers; their order shows which calls of another rank they match."""
 
-    rank: int  # of the calls
-    reference: int  # the rank whose calls they match
-    shift: int  # calls by which the rank begins later; negative: earlier
-    lost: int  # calls after that without a partner
+    rank: int
+    reference: int  # the other rank
+    shift: int  # number of calls by which the rank begins later; negative: earlier
+    lost: int  # later calls that match no call
 
 
 @dataclass(frozen=True)
 class OrderNotKnown(GroupFact):
-    """Ranks whose calls match those of `reference` in no order that is clearly better than others."""
+    """Calls of some ranks have no sequence numbers, and several orders of them fit the calls of `reference` equally."""
 
     ranks: tuple[int, ...]
-    reference: int
+    reference: int  # a rank
 
 
 @dataclass(frozen=True)
 class FileLeftOut(Fact):
-    """A file that is no trace, with the reason."""
+    """A file is left out, because it is not a trace."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class EventsLeftOut(Fact):
-    """Events of one kind that are left out, with the first file that has them."""
+    """Events of one kind in trace files are left out."""
 
-    file: str  # its path
-    more_files: int  # that have such events, too
-    events: int  # of all of them
-    kind: str  # what they are, as a plural
+    file: str  # path of the first file that has such events
+    more_files: int  # number of other files that have such events
+    events: int  # number of such events in all files
+    kind: str  # description of the events, a plural
 
 
 @dataclass(frozen=True)
 class CommonAxis(Fact):
-    """The axis, and the clocks for which bounds hold."""
+    """The axis of time, and the assumptions about clocks under which error bounds hold."""
 
-    rank: int  # whose clock the axis is
-    steered: bool  # whether clocks may be slewed, by up to `slew_rate`
-    slew_rate: float  # of NTP
-    most_rate: float  # largest difference of two rates
-    wander: float  # largest change of a rate, 1/s
+    rank: int  # rank whose clock is the axis
+    steered: bool  # whether clocks may be steered: slewed by up to `slew_rate`
+    slew_rate: float  # largest rate at which NTP slews a clock
+    most_rate: float  # largest difference of the rates of two clocks that are not steered
+    wander: float  # largest change of the rate of such a clock, 1/s
 
 
 @dataclass(frozen=True)
 class RankAlone(Fact):
-    """A rank that has no collective with another one."""
+    """A rank has no collective with another rank."""
 
     rank: int
 
 
 @dataclass(frozen=True)
 class SeparateAxis(Fact):
-    """Ranks that no collective ties to the first one: they are on an axis of their own, the clock of their first."""
+    """No collective connects some ranks with the first rank; their axis is separate, the clock of `ranks[0]`."""
 
     ranks: tuple[int, ...]
-    first: int
+    first: int  # the first rank of all
 
 
 @dataclass(frozen=True)
@@ -129,48 +131,48 @@ class CallsOverlap(Fact):
 
 @dataclass(frozen=True)
 class NoBound(Fact):
-    """Ranks that have no bound, and whether clocks may be steered."""
+    """The errors of some ranks have no bound."""
 
     ranks: tuple[int, ...]
-    steered: bool
+    steered: bool  # whether clocks may be steered
 
 
 @dataclass(frozen=True)
 class ClockMoved(Fact):
-    """A clock that moved otherwise than by its rate."""
+    """A clock was set or slewed: it moved by more than its rate explains."""
 
-    rank: int  # whose clock it is
-    against: int | None  # the other of two ranks, as no third one shows which of them moved; None: there are more
+    rank: int  # rank with the clock
+    against: int | None  # the other rank, if there are only two, so that either clock may have moved; else None
     by_s: float  # movement
-    from_s: float  # when, after the rank's first call
-    to_s: float  # when, after the rank's first call
-    torn: bool  # whether there is no bound there
+    from_s: float  # begin of the movement, after the rank's first call
+    to_s: float  # its end, after the rank's first call
+    torn: bool  # whether errors have no bound during the movement
 
 
 @dataclass(frozen=True)
 class WideBounds(Fact):
-    """Bounds that are wide only because clocks may be steered: the largest, and that of steady clocks."""
+    """Error bounds are wide only because clocks may be steered."""
 
-    largest_s: float
-    steady_s: float
+    largest_s: float  # largest bound
+    steady_s: float  # largest bound if clocks are not steered
 
 
 @dataclass(frozen=True)
 class LastOrClockOff(GroupFact):
-    """A rank that always spends the least time: it comes last, or its clock is off, and limits on clocks allow both."""
+    """A rank always spends the least time in calls: it arrives last, or its clock is off; error bounds allow both."""
 
     operation: str  # of the calls
-    rank: int  # that spends the least time
-    time_s: float  # in each call, median
-    others_s: float  # the same of the others
+    rank: int  # the rank with the shortest calls
+    time_s: float  # its median time in a call
+    others_s: float  # median time of the other ranks in a call
 
 
 @dataclass(frozen=True)
 class CallsContradict(Fact):
-    """Calls of two ranks that contradict each other."""
+    """Calls of two ranks contradict each other: no clocks within the assumptions explain their times."""
 
-    rank: int  # the ranks
-    other: int  # the ranks
-    calls: tuple[tuple[str, int], ...]  # group and number of each call; empty: not known
-    by_s: float  # contradiction
-    most_rate: float  # largest difference of two rates that is allowed
+    rank: int  # one of the ranks
+    other: int  # the other rank
+    calls: tuple[tuple[str, int], ...]  # group and number of each call; empty: unknown
+    by_s: float  # size of the contradiction
+    most_rate: float  # largest allowed difference of the rates of two clocks

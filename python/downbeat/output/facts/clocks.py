@@ -1,4 +1,4 @@
-"""Facts on clocks and on the exits of synchronizers."""
+"""Facts on the experiments on clocks and synchronizers (downbeat-bench clock, drift, rtt, skew)."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from downbeat.output.facts import Fact
 
 @dataclass(frozen=True)
 class SharedClock(Fact):
-    """All ranks share a clock, so that schemes cannot be compared."""
+    """All ranks share a clock, so that schemes of clock synchronization cannot be compared."""
 
 
 @dataclass(frozen=True)
 class SchemeError:
-    """A synchronization scheme, with its largest error over ranks and the duration of a synchronization."""
+    """The accuracy and the cost of a scheme of clock synchronization."""
 
-    scheme: str
-    error: float  # s
-    duration: float  # s
+    scheme: str  # name with parameters
+    error: float  # largest error over ranks, s
+    duration: float  # duration of a synchronization, s
 
 
 @dataclass(frozen=True)
 class BestScheme(Fact):
-    """The quickest of the schemes with nearly the smallest errors.
+    """The quickest of the schemes with nearly the smallest error.
 
     Attributes:
-        wait: time after the synchronization, s.
-        kind: of error: "true error" or "measured offset".
-        good: schemes count as good within this share of the smallest error.
-        best: the quickest of the good ones.
-        quickest: of all.
-        outside: largest share of errors beyond their bounds; None: not known.
+        wait: time from the synchronization to the check of the errors, s.
+        kind: kind of the errors: "true error" or "measured offset".
+        good: a scheme is good if its error exceeds the smallest error by at most this share.
+        best: the quickest good scheme.
+        quickest: the quickest of all schemes.
+        outside: share of errors beyond their bounds, largest over schemes; None: unknown.
     """
 
     wait: float
@@ -47,9 +47,9 @@ class PairDrift:
     """The drift of a pair of clocks.
 
     Attributes:
-        pair: of ranks.
+        pair: the two ranks, as text.
         skew: slope of a straight line through the offsets, s per s.
-        within_error: whether no offset moved beyond the bounds of the measurement.
+        within_error: whether the drift is within the error bounds of the offsets.
         residual: largest distance of an offset from the line, s.
         prediction_error: error of the line at the end, fitted to the first half, s.
     """
@@ -63,9 +63,9 @@ class PairDrift:
 
 @dataclass(frozen=True)
 class ClockDrift(Fact):
-    """How local clocks that nothing corrects drift apart; duration in s."""
+    """The drift of local clocks without correction."""
 
-    duration: float
+    duration: float  # of the measurement, s
     pairs: tuple[PairDrift, ...]
 
 
@@ -73,38 +73,38 @@ class ClockDrift(Fact):
 class PairTrips:
     """Round trips of a pair of ranks, s."""
 
-    pair: str
+    pair: str  # the two ranks, as text
     shortest: float
     median: float
-    p99: float
+    p99: float  # 99 % of the round trips are shorter
 
 
 @dataclass(frozen=True)
 class RoundTrips(Fact):
-    """Round trips of each pair, and the number of samples of each."""
+    """Round trips of each pair of ranks."""
 
-    samples: int
+    samples: int  # number of round trips of each pair
     pairs: tuple[PairTrips, ...]
 
 
 @dataclass(frozen=True)
 class ExitSkew:
-    """Median exit skews after a synchronizer, the smallest and the largest of several cells, s."""
+    """Median exit skews after a synchronizer, s: times between the exits of the first and the last rank."""
 
     synchronizer: str
-    low: float
-    high: float
+    low: float  # smallest of several cells
+    high: float  # largest
 
 
 @dataclass(frozen=True)
 class ExitSkews(Fact):
-    """How far apart ranks leave synchronizers.
+    """Median exit skews after each synchronizer.
 
     Attributes:
-        limit: smaller skews are below the resolution of the clock, s.
-        ranks: their number where several were measured, else 0.
+        limit: smallest skew that exceeds the error of the clocks, s.
+        ranks: number of ranks if several numbers were measured, else 0.
         below: synchronizers whose skews are all below the limit.
-        above: the others, by their largest skew.
+        above: the skews after the other synchronizers, sorted by the largest skew.
     """
 
     limit: float

@@ -1,4 +1,9 @@
-"""Facts on comparisons: the conclusion, verdicts by ranges of sizes, open cells, what launches cannot show."""
+"""Facts on comparisons of A and B: the conclusion, verdicts by ranges of sizes, open cells, limits of the evidence.
+
+A verdict on a cell is "faster", "slower", "equivalent", "undecided" or "unmatched" (B against A). A cell is open if it
+is undecided or unmatched. Ratios are B / A. A history is earlier experiments of the same kind; a session (night) is one
+of them.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +15,33 @@ from downbeat.output.facts import Fact
 
 @dataclass(frozen=True)
 class VerdictCount:
-    """The cells with a verdict, and their smallest and largest ratio B / A."""
+    """The cells with a verdict."""
 
     verdict: str
-    cells: int
-    low: float
-    high: float
+    cells: int  # number of the cells
+    low: float  # smallest ratio B / A
+    high: float  # largest ratio B / A
 
 
 @dataclass(frozen=True)
 class Conclusion(Fact):
-    """What a comparison comes to.
+    """The conclusion of a comparison.
 
     Attributes:
         a: name of A.
         b: name of B.
-        metric: of the numbers.
-        readings: whether synchronizers are compared: the same call reads higher or lower.
-        is_time: whether less of the metric is faster.
-        cells: those that answer.
-        counts: by verdict, those that occur.
-        ratio: B / A over all cells, where all of them are faster, or all slower: a geometric mean, as are the ends of
-            its interval. That is wide enough however much cells of a launch resemble each other: the deviation of a
-            mean is at most the mean of the deviations. NaN where verdicts differ.
-        low: lower end of its interval.
-        high: upper end.
-        sessions: of the history that B is compared with; 0 without one.
-        is_rate: whether more of the metric is faster.
+        metric: name of the metric.
+        readings: whether synchronizers are compared: then neither is faster, but the same call reads higher or lower.
+        is_time: whether a smaller value of the metric is faster.
+        cells: number of cells that the conclusion is about.
+        counts: the cells of each verdict that occurs.
+        ratio: geometric mean of the ratios B / A if all cells are faster, or all are slower; else NaN. The ends of its
+            interval are geometric means, too. The interval is wide enough even if cells of a launch are correlated: the
+            deviation of a mean is at most the mean of the deviations.
+        low: lower end of the interval of the ratio.
+        high: upper end of the interval.
+        sessions: number of sessions in the history that B is compared with; 0 without a history.
+        is_rate: whether a larger value of the metric is faster.
     """
 
     a: str
@@ -59,11 +64,11 @@ class Conclusion(Fact):
 
 @dataclass(frozen=True)
 class FirstNights(Fact):
-    """Nothing is judged yet, for the history is too short.
+    """There are no verdicts yet, because the history is too short.
 
     Attributes:
-        night: number of this one, from 1.
-        needed: sessions that a verdict needs before it.
+        night: number of this session, from 1.
+        needed: number of earlier sessions that a verdict needs.
     """
 
     night: int
@@ -72,16 +77,16 @@ class FirstNights(Fact):
 
 @dataclass(frozen=True)
 class OneLaunchEach(Fact):
-    """The ratios of a launch of A and a launch of B, which no verdict can rest on.
+    """The ratios of one launch of A and one launch of B, which are too few for verdicts.
 
     Attributes:
         a: name of A.
         b: name of B.
-        metric: of the numbers.
-        cells: those that have a ratio.
-        ratio: B / A, geometric mean over them.
-        low: smallest.
-        high: largest.
+        metric: name of the metric.
+        cells: number of cells that have a ratio.
+        ratio: geometric mean of their ratios B / A.
+        low: smallest ratio.
+        high: largest ratio.
     """
 
     a: str
@@ -97,16 +102,27 @@ class OneLaunchEach(Fact):
 class StateShare:
     """Launches of A and of B in a state of the machine."""
 
-    state: str
-    in_a: int
-    of_a: int
-    in_b: int
-    of_b: int
+    state: str  # its name
+    in_a: int  # launches of A in this state
+    of_a: int  # all launches of A
+    in_b: int  # launches of B in this state
+    of_b: int  # all launches of B
 
 
 @dataclass(frozen=True)
 class WithinStates(Fact):
-    """Verdicts are within one of several states of the machine; the ratio over all launches, NaN against a history."""
+    """The machine had several states, and verdicts compare launches within a state.
+
+    Attributes:
+        a: name of A.
+        b: name of B.
+        states: names of the states.
+        shares: the launches in each state; empty against a history.
+        verdicts: verdict over all launches, ignoring states, and number of cells with it; empty against a history.
+        ratio: ratio B / A over all launches, ignoring states; NaN against a history.
+        low: lower end of its interval.
+        high: upper end of its interval.
+    """
 
     a: str
     b: str
@@ -120,13 +136,13 @@ class WithinStates(Fact):
 
 @dataclass(frozen=True)
 class OtherCells(Fact):
-    """Verdicts of cells beside those that answer: in other states, after other synchronizers.
+    """Verdicts of cells that the conclusion is not about: in other states, or after other synchronizers.
 
     Attributes:
-        start: that they are from; empty where starts are compared.
-        state: of the machine; empty where there is one.
+        start: synchronizer before their samples; empty if synchronizers are compared.
+        state: state of the machine; empty if there is only one state.
         readings: as in `Conclusion`.
-        counts: verdict and cells.
+        counts: each verdict, and the number of cells with it.
     """
 
     start: str
@@ -137,11 +153,11 @@ class OtherCells(Fact):
 
 @dataclass(frozen=True)
 class Unseen(Fact):
-    """What the launches of the cell with the fewest cannot show.
+    """The limits of the evidence of a number of launches: how many launches may be slow without being seen.
 
     Attributes:
-        launches: of that cell.
-        span: from the start of the first launch to that of the last, s; NaN: unknown.
+        launches: number of launches of the cell with the fewest launches.
+        span: time from the start of the first launch to the start of the last, s; NaN: unknown.
     """
 
     launches: int
@@ -150,17 +166,17 @@ class Unseen(Fact):
 
 @dataclass(frozen=True)
 class SlowLaunches(Fact):
-    """Slow launches of A and of B in the cell where they differ most.
+    """The numbers of slow launches of A and of B, in the cell in which they differ most.
 
     Attributes:
-        cell: its name.
+        cell: name of the cell.
         a: name of A.
         b: name of B.
-        slow_a: slow launches of A.
-        slow_b: of B.
-        of_a: all launches of A.
-        of_b: of B.
-        p_value: corrected for the cells with slow launches, from which this one is picked (Bonferroni).
+        slow_a: number of slow launches of A.
+        slow_b: number of slow launches of B.
+        of_a: number of all launches of A.
+        of_b: number of all launches of B.
+        p_value: p-value of the difference, corrected for the choice among all cells with slow launches (Bonferroni).
     """
 
     cell: str
@@ -175,13 +191,13 @@ class SlowLaunches(Fact):
 
 @dataclass(frozen=True)
 class OpenCells(Fact):
-    """Cells that are undecided or unmatched for a reason that more launches do not help.
+    """Cells that are undecided or unmatched, and that more launches would not decide.
 
     Attributes:
-        verdict: of them.
-        reason: of it.
-        cells: their names.
-        every: whether no other cell is shown.
+        verdict: the verdict of all these cells.
+        reason: the reason of the verdict.
+        cells: names of the cells.
+        every: whether these are all cells of the comparison.
     """
 
     verdict: str
@@ -192,23 +208,24 @@ class OpenCells(Fact):
 
 @dataclass(frozen=True)
 class NextStep(Fact):
-    """What more launches would show of cells that are undecided.
+    """The number of launches that would decide undecided cells (downbeat/statistics/power.py).
 
-    Of the cells counted, nine of ten differ significantly if the true ratio is 1.05; nine of ten are equivalent if all
-    ratios are 1.
+    Launches "show" a difference of 5 % in a cell if they find it significant with a probability of 90 %, and equality
+    if they find a cell with ratio 1 equivalent with a probability of 90 %.
 
     Attributes:
-        cells: that more launches help.
-        launches: there are; of the cell with the fewest.
-        needed: what half of the cells need that can be helped, at least `launches`.
-        shown: cells that these launches are enough for.
-        far: cells that need more than `AFFORDABLE`.
-        equal: launches that show equality; of the cell with the most.
-        beyond: cells that need more than `AFFORDABLE` for it.
-        margin: of equivalence.
-        by_holm: cells that are undecided by Holm's correction alone.
-        few_alike: cells with too few launches to be equivalent.
-        between_sessions: whether launches do not help against what differs between sessions.
+        cells: number of undecided cells that more launches may decide.
+        launches: present number of launches, of the cell with the fewest.
+        needed: number of launches that shows a difference in half of the cells that need at most `AFFORDABLE`; at least
+            `launches`.
+        shown: number of cells in which `needed` launches show a difference.
+        far: number of cells that need more than `AFFORDABLE` launches to show a difference.
+        equal: number of launches that shows equality, in the cell that needs the most.
+        beyond: number of cells that need more than `AFFORDABLE` launches to show equality.
+        margin: largest deviation of a ratio from 1 that counts as equivalent.
+        by_holm: number of cells that only Holm's correction makes undecided.
+        few_alike: number of cells with too few launches in the same state to be equivalent.
+        between_sessions: whether sessions differ, so that more launches in each of them do not help.
     """
 
     cells: int
@@ -226,7 +243,12 @@ class NextStep(Fact):
 
 @dataclass(frozen=True)
 class TooFewLaunches(Fact):
-    """No cell has enough launches for a verdict; `option`: what to give `downbeat run`, `launches`."""
+    """No cell has enough launches for a verdict.
+
+    Attributes:
+        launches: number of launches to request with `downbeat run --launches`.
+        so_far: whether enough launches were requested before, but too few of them can be compared.
+    """
 
     launches: int
     so_far: bool = False
@@ -234,14 +256,14 @@ class TooFewLaunches(Fact):
 
 @dataclass(frozen=True)
 class SizeRange:
-    """Sizes with one verdict.
+    """Message sizes with the same verdict.
 
     Attributes:
-        verdict: of these sizes.
-        indices: among all sizes of the operation.
-        low: smallest ratio B / A; NaN without a ratio.
-        high: largest.
-        reason: of a verdict that is open.
+        verdict: the verdict.
+        indices: indices of the sizes in `OperationVerdicts.sizes`.
+        low: smallest ratio B / A; NaN without ratios.
+        high: largest ratio.
+        reason: reason of an open verdict; empty: none.
     """
 
     verdict: str
@@ -253,14 +275,14 @@ class SizeRange:
 
 @dataclass(frozen=True)
 class OperationVerdicts(Fact):
-    """Verdicts on one operation: differences by ranges of sizes, sizes that are equal, sizes that are open.
+    """The verdicts on one operation, by message sizes.
 
     Attributes:
-        operation: its name, and what else varies.
+        operation: name of the operation, and values of other factors that vary.
         readings: as in `Conclusion`.
-        margin: of equivalence.
-        sizes: all that were measured, in order.
-        ranges: neighbors that differ alike, then what is equal, then what is open.
+        margin: largest deviation of a ratio from 1 that counts as equivalent.
+        sizes: all measured sizes in ascending order, bytes.
+        ranges: neighboring sizes that are faster or slower; then all equivalent sizes; then the open sizes.
     """
 
     operation: str

@@ -1,4 +1,8 @@
-"""Facts on experiments: what was measured where, what does not count, latencies, algorithms, hidden shares."""
+"""Facts on experiments: launches and machine, cells that do not count, latencies, algorithms, hidden shares.
+
+A cell is an operation with a size and other factors; a launch measures all cells once. The lowest algorithm is the one
+with the lowest latency.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,15 @@ from downbeat.output.facts import Fact
 
 @dataclass(frozen=True)
 class RunSummary(Fact):
-    """What was measured where.
+    """A summary of the launches of an experiment.
 
     Attributes:
-        ranks: their numbers.
-        platform: that was simulated; empty on a machine.
-        libraries: MPI libraries.
-        launches: complete ones.
-        configurations: that they are of.
-        span: from the start of the first launch to that of the last, s; NaN: unknown.
+        ranks: numbers of ranks.
+        platform: simulated cluster; empty on a real machine.
+        libraries: names of MPI libraries.
+        launches: number of complete launches.
+        configurations: number of configurations.
+        span: time from the start of the first launch to the start of the last, s; NaN: unknown.
     """
 
     ranks: tuple[int, ...]
@@ -31,10 +35,10 @@ class RunSummary(Fact):
 
 @dataclass(frozen=True)
 class MachineStates(Fact):
-    """Launches found the machine in several states.
+    """The machine had several states during the experiment.
 
     Attributes:
-        launches: with cells in each state.
+        launches: each state, and the number of launches with cells in it.
     """
 
     launches: tuple[tuple[str, int], ...]
@@ -42,12 +46,12 @@ class MachineStates(Fact):
 
 @dataclass(frozen=True)
 class LeftOut(Fact):
-    """Cells of launches that do not count.
+    """Cells that verdicts do not use in some launches.
 
     Attributes:
-        status: of them.
-        cells: operations and sizes.
-        launches: with such a cell.
+        status: status of these cells.
+        cells: their operations and sizes, as text.
+        launches: number of launches with such a cell.
     """
 
     status: str
@@ -57,26 +61,26 @@ class LeftOut(Fact):
 
 @dataclass(frozen=True)
 class Resemble(Fact):
-    """Launches that resemble the one before, in the words of `resemblance_lines`."""
+    """Launches are correlated with the launch before them."""
 
-    line: str
+    line: str  # sentence of `resemblance_lines`
 
 
 @dataclass(frozen=True)
 class Described(Fact):
-    """The time that launches in a row describe, s."""
+    """Launches in a row describe only the time in which they were made."""
 
     launches: int
-    span: float
+    span: float  # s
 
 
 @dataclass(frozen=True)
 class Lowest:
-    """The cases in which an algorithm is lowest after a synchronizer."""
+    """The cases (sizes and configurations) in which an algorithm is lowest after a synchronizer."""
 
     algorithm: str
-    start: str
-    cases: int
+    start: str  # synchronizer
+    cases: int  # number of the cases
 
 
 @dataclass(frozen=True)
@@ -84,13 +88,13 @@ class Algorithms(Fact):
     """The algorithms of one operation with the lowest latency.
 
     Attributes:
-        operation: of them.
-        lowest: from a common start, where that was measured, else after each synchronizer.
-        from_common_start: whether it was.
-        cases: sizes and configurations.
-        sure: cases in which the lowest is significantly below every other.
-        deceived: synchronizer, and cases in which another algorithm is lowest after it.
-        harmed: those of them in which that algorithm is significantly slower from a common start.
+        operation: name of the operation.
+        lowest: lowest algorithms from a common start if that was measured, else after each synchronizer.
+        from_common_start: whether a common start was measured.
+        cases: number of sizes and configurations.
+        sure: number of cases in which the lowest algorithm is significantly below every other one.
+        deceived: each other synchronizer, and the number of cases in which another algorithm is lowest after it.
+        harmed: number of these cases in which that algorithm is significantly slower from a common start.
     """
 
     operation: str
@@ -104,57 +108,57 @@ class Algorithms(Fact):
 
 @dataclass(frozen=True)
 class MoreAlgorithms(Fact):
-    """Operations whose algorithms no sentence has."""
+    """The number of operations whose algorithms are only in pictures."""
 
     operations: int
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The smallest and the largest number of an operation's cells; the interval, us, of a single cell."""
+    """The range of a number over the cells of an operation."""
 
     operation: str
-    low: float
-    high: float
-    cells: int
-    interval_low: float = math.nan
+    low: float  # smallest number
+    high: float  # largest number
+    cells: int  # number of cells
+    interval_low: float = math.nan  # 95 % interval of a single cell; NaN: several cells, or no interval
     interval_high: float = math.nan
 
 
 @dataclass(frozen=True)
 class Latencies(Fact):
-    """Latencies by operation, us; `start`: the synchronizer."""
+    """The latencies of each operation, us."""
 
-    start: str
+    start: str  # synchronizer before the samples
     operations: tuple[Spread, ...]
 
 
 @dataclass(frozen=True)
 class HiddenDelays(Fact):
-    """Hidden shares of a late start by operation, each with its smallest and largest delay, us."""
+    """The shares of a late start that each operation hides: 1 if it ends no later than without delay."""
 
-    operations: tuple[tuple[Spread, tuple[float, float]], ...]
+    operations: tuple[tuple[Spread, tuple[float, float]], ...]  # each with its smallest and largest delay, us
 
 
 @dataclass(frozen=True)
 class Overlaps(Fact):
-    """Hidden shares of nonblocking operations, or of the computation beside them."""
+    """The shares of nonblocking operations, or of the computation beside them, that run at the same time."""
 
     operations: tuple[Spread, ...]
 
 
 @dataclass(frozen=True)
 class Remark(Fact):
-    """A line on the launches of an experiment, in the words of the room that tests them."""
+    """A remark on the launches of an experiment."""
 
-    remark: str
+    remark: str  # sentence from downbeat/statistics
 
 
 @dataclass(frozen=True)
 class Rejected(Fact):
-    """Samples that were rejected and repeated, by synchronizer: the largest share of a cell."""
+    """Samples were rejected, because ranks did not start together, and repeated."""
 
-    shares: tuple[tuple[str, float], ...]
+    shares: tuple[tuple[str, float], ...]  # synchronizer, and share of rejected samples, largest over cells
 
 
 @dataclass(frozen=True)
@@ -162,19 +166,19 @@ class NotOk(Fact):
     """Cells with a status other than ok."""
 
     status: str
-    cells: tuple[str, ...]
+    cells: tuple[str, ...]  # names
 
 
 @dataclass(frozen=True)
 class FewerLaunches(Fact):
-    """Cells that were measured in fewer launches than others."""
+    """Cells that were measured in fewer launches than other cells."""
 
-    launches: int
-    cells: tuple[str, ...]
+    launches: int  # number of launches that have these cells
+    cells: tuple[str, ...]  # names
 
 
 @dataclass(frozen=True)
 class Caution(Fact):
-    """What a page names before its numbers: the number of warnings below."""
+    """The number of warnings on a page; it stands before the numbers."""
 
     warnings: int

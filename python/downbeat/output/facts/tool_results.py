@@ -9,14 +9,14 @@ from downbeat.output.facts import Fact
 
 @dataclass(frozen=True)
 class Damage(Fact):
-    """Something wrong in a file of another tool.
+    """Contents of files of another tool that cannot be used.
 
     Attributes:
-        file: its path.
-        line: the first such line, from 1; 0 for the whole file.
-        what: in plain words, with a noun in the plural: "numbers that cannot be read".
-        count: how often.
-        files: number of files that have it, `file` is the first.
+        file: path of the first file with this damage.
+        line: number of the first damaged line in it, from 1; 0: the whole file.
+        what: kind of the damage, a plural: "numbers that cannot be read".
+        count: number of cases.
+        files: number of files with this damage.
     """
 
     file: str
@@ -28,13 +28,13 @@ class Damage(Fact):
 
 @dataclass(frozen=True)
 class LaunchSpread(Fact):
-    """How much launches differ, in results of other tools.
+    """The differences between launches of the same cell, in results of other tools.
 
     Attributes:
-        cells: all of them.
-        several: cells with two launches or more.
-        median: largest / smallest launch, median over these cells; NaN without any.
-        high: of nine of ten of these cells at most.
+        cells: number of cells.
+        several: number of cells with two launches or more.
+        median: ratio of the largest to the smallest launch of a cell, median over `several`; NaN if that is 0.
+        high: the same ratio, 90th percentile.
     """
 
     cells: int

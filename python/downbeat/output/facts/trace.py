@@ -1,4 +1,8 @@
-"""Facts on recordings: late ranks, waiting, call sites, phases, the recording itself."""
+"""Facts on recordings of `downbeat trace`: late ranks, waiting, call sites, phases, the recording itself.
+
+A call site is a line of the program that calls a collective; a phase is named by MPI_Pcontrol. Waiting is the time from
+the arrival of a rank at a collective to the arrival of the last rank. Shares are of the run, or of a phase.
+"""
 
 from __future__ import annotations
 
@@ -9,118 +13,116 @@ from downbeat.output.facts import Fact
 
 @dataclass(frozen=True)
 class LateRank:
-    """A rank that others wait for."""
+    """A rank that other ranks wait for."""
 
     rank: int  # in the job
-    share: float  # of all waiting, that it causes
-    calls: int  # those that have most of this waiting
-    late_s: float  # how long a rank waits in one of them, median
+    share: float  # share of all waiting that it causes
+    calls: int  # number of the calls that have most of this waiting
+    late_s: float  # median time that a rank waits in such a call
 
 
 @dataclass(frozen=True)
 class WaitingForLateRanks(Fact):
-    """Whom ranks wait for, and the most that balance would save."""
+    """The ranks that other ranks wait for, and the time that perfect balance would save."""
 
-    late: tuple[LateRank, ...]  # ranks that stand out
-    # the rank that causes most waiting, whether it stands out or not; None: the clocks do not show any
-    most: LateRank | None
-    unassigned: float  # share of the waiting whose cause is within the error of the clocks
-    waited_s: float  # mean of the ranks
-    run_s: float  # the run, or the phase
-    # late ranks whose clock limits leave open whether they come last or the clock is off
-    doubtful: tuple[int, ...] = ()
+    late: tuple[LateRank, ...]  # ranks that cause much more waiting than others
+    most: LateRank | None  # the rank that causes most of the waiting, even if not in `late`; None: not shown by clocks
+    unassigned: float  # share of the waiting whose cause is unknown, because of the error of the clocks
+    waited_s: float  # waiting, mean over ranks
+    run_s: float  # duration of the run, or of the phase
+    doubtful: tuple[int, ...] = ()  # late ranks that may only have a wrong clock
 
 
 @dataclass(frozen=True)
 class LittleWaiting(Fact):
-    """Waiting for late ranks is not worth looking at: its share of the run, or of a phase."""
+    """Waiting for late ranks is a negligible share of the time."""
 
     share: float
-    phase: str
+    phase: str  # empty: the run
 
 
 @dataclass(frozen=True)
 class LongerBefore(Fact):
-    """What a late rank did between two collectives, and the others: it took longer."""
+    """A late rank took longer than other ranks between two collectives."""
 
     rank: int  # the late rank
-    before: str  # the collective at which the time begins
-    after: str  # the collective to which it comes late
-    takes_s: float  # its time, median
-    others_s: float  # the same of the others
+    before: str  # name of the first collective
+    after: str  # name of the second collective, at which the rank is late
+    takes_s: float  # median time of the rank between the two
+    others_s: float  # median time of the other ranks
     inside_s: float | None  # part of `takes_s` in other MPI calls; None: not recorded
-    inside_others_s: float | None  # likewise of `others_s`
+    inside_others_s: float | None  # part of `others_s` in other MPI calls; None: not recorded
 
 
 @dataclass(frozen=True)
 class WaitedBefore(LongerBefore):
-    """The same, where the difference is in other MPI calls: the rank may have waited for another one."""
+    """`LongerBefore`, and the difference is in other MPI calls: the rank may have waited for another rank there."""
 
 
 @dataclass(frozen=True)
 class LateBefore(LongerBefore):
-    """The same, where the rank takes no longer, but left the first collective late, by `left_s`."""
+    """`LongerBefore`, but the rank took no longer: it left the first collective later than the others."""
 
-    left_s: float
+    left_s: float  # how much later
 
 
 @dataclass(frozen=True)
 class SiteTime(Fact):
-    """Time at a call site."""
+    """The time at a call site."""
 
-    call: str  # the operation as MPI calls it
-    site: str  # its name
-    inside: str  # the phase of the program that the site is in; empty: none
-    phase: str  # the phase that `share` is of; empty: the run
-    share: float  # of the time of all ranks
-    overlap_s: float | None  # between call and wait, median; None: of a blocking call, or not known
-    later: bool  # whether the call does not block, so that waiting for it counts
+    call: str  # name of the MPI function
+    site: str  # name of the site: file and line
+    inside: str  # phase of the program that the site is in; empty: none
+    phase: str  # phase that `share` refers to; empty: the run
+    share: float  # share of the time of all ranks
+    overlap_s: float | None  # median time from call to wait; None: the call blocks, or unknown
+    later: bool  # whether the call does not block; then `share` includes waiting for its completion
 
 
 @dataclass(frozen=True)
 class SiteNotAnalyzed(SiteTime):
-    """The same of calls whose arrivals are not known, with the reason."""
+    """`SiteTime` of calls whose arrivals are unknown."""
 
-    reason: str
+    reason: str  # property of these calls
 
 
 @dataclass(frozen=True)
 class QuickestRank:
-    """The rank that spends the least time in nearly all calls of a site, its time and that of the others, medians."""
+    """The rank with the shortest calls in nearly all calls of a site; it arrives last if all ranks leave together."""
 
     rank: int
-    time_s: float
-    others_s: float
+    time_s: float  # its median time in a call
+    others_s: float  # median time of the other ranks
 
 
 @dataclass(frozen=True)
 class SiteNotResolved(SiteTime):
-    """The same of calls whose ranks come within the error of the clocks."""
+    """`SiteTime` of calls whose ranks arrive so closely that the error of the clocks hides their order."""
 
-    error_s: float
-    quickest: QuickestRank | None
+    error_s: float  # error of the clocks
+    quickest: QuickestRank | None  # None: no rank is always quickest
 
 
 @dataclass(frozen=True)
 class SiteWaiting(SiteTime):
-    """The same of calls that are analyzed."""
+    """`SiteTime` of calls whose arrivals are known."""
 
-    wait: float  # share of the time that is waiting for late ranks
-    wait_low: float  # least value of it
-    wait_high: float  # largest value
-    last_rank: int  # the rank that causes most of the waiting; -1: not known, or it does not stand out
-    last_wait: float  # share of the waiting that it causes
-    last_calls: float  # share of the calls in which others wait for it
-    quickest: QuickestRank | None  # where no rank is known to come last
+    wait: float  # share of the time at the site that is waiting for late ranks
+    wait_low: float  # smallest possible value of `wait`, given the error of the clocks
+    wait_high: float  # largest possible value
+    last_rank: int  # rank that causes most of the waiting; -1: unknown, or no rank causes much more than others
+    last_wait: float  # share of the waiting that this rank causes
+    last_calls: float  # share of the calls in which others wait for this rank
+    quickest: QuickestRank | None  # only if no rank is known to arrive last
 
 
 @dataclass(frozen=True)
 class OtherSites(Fact):
-    """Call sites with little time: how many, and their share of the run, or of a phase."""
+    """Call sites with little time."""
 
-    sites: int
-    share: float
-    phase: str
+    sites: int  # number of the sites
+    share: float  # their share of the time, in total
+    phase: str  # phase that `share` refers to; empty: the run
 
 
 @dataclass(frozen=True)
@@ -130,47 +132,47 @@ class NothingAnalyzed(Fact):
 
 @dataclass(frozen=True)
 class WaitingInMessages(Fact):
-    """The share of point-to-point messages in the run, and the rank that spends least time in them, and the others."""
+    """Much of the run is in point-to-point messages, and one rank spends the least time in them."""
 
-    share: float
-    rank: int
-    time_s: float
-    others_s: float
+    share: float  # share of the run in point-to-point messages
+    rank: int  # rank with the least time
+    time_s: float  # its time in messages
+    others_s: float  # time of the other ranks in messages
 
 
 @dataclass(frozen=True)
 class TimeInMessages(Fact):
-    """The share of point-to-point messages in the run, and why the rank that ranks wait for is not known."""
+    """Much of the run is in point-to-point messages, but the rank that causes the waiting is unknown."""
 
-    share: float
-    reason: str
+    share: float  # share of the run in point-to-point messages
+    reason: str  # reason why the rank is unknown
 
 
 @dataclass(frozen=True)
 class WaitingInPhase(Fact):
-    """Waiting in a phase."""
+    """The waiting in a phase."""
 
-    phase: str  # its path
-    share: float  # of the run
+    phase: str  # path of the phase
+    share: float  # share of the phase in the run
     collectives: float  # share of the phase that is in collectives
-    wait: float  # share of that which is waiting for late ranks
-    wait_low: float  # least value of it
-    wait_high: float  # largest value
-    rank: int  # that causes most of it
-    caused: float  # share of the waiting that it causes
+    wait: float  # share of the time in collectives that is waiting for late ranks
+    wait_low: float  # smallest possible value of `wait`, given the error of the clocks
+    wait_high: float  # largest possible value
+    rank: int  # rank that causes most of the waiting
+    caused: float  # share of the waiting that this rank causes
 
 
 @dataclass(frozen=True)
 class RunAndAccuracy(Fact):
-    """The length of a run, and how well it is known who came last."""
+    """The duration of a run, and the accuracy of arrival times."""
 
-    run_s: float  # the run, or the phase: the mean of the ranks
-    ranks: int  # of the job
-    threads: int  # of all ranks that called collectives
+    run_s: float  # duration of the run, or of the phase, mean over ranks
+    ranks: int  # number of ranks of the job
+    threads: int  # number of threads that called collectives, over all ranks
     phase: str  # empty: the run
-    error_s: float | None  # of a time on the common axis; None: there is no time
-    standard_errors: int  # how many of them that is; 0: it is the hard bound
-    hard_bound_s: float | None  # the largest; None: a time has none
+    error_s: float | None  # error of a time on the common axis; None: there are no such times
+    standard_errors: int  # `error_s` is this number of standard errors; 0: it is the hard bound
+    hard_bound_s: float | None  # largest hard bound of an error; None: some error has no bound
 
 
 @dataclass(frozen=True)
@@ -184,140 +186,140 @@ class SharedProcessors(Fact):
 
 @dataclass(frozen=True)
 class WaitedForProcessor(Fact):
-    """How long ranks were ready to run, but had no processor: mean, and the rank with most."""
+    """The time that ranks were ready to run but had no processor."""
 
-    mean_s: float
-    rank: int
-    most_s: float
+    mean_s: float  # mean over ranks
+    rank: int  # rank with the longest time
+    most_s: float  # its time
 
 
 @dataclass(frozen=True)
 class RecordsLeftOut(Fact):
-    """Records of calls that are not analyzed, by reason."""
+    """Records of calls that are not analyzed."""
 
-    records: int
-    reason: str
+    records: int  # number of the records
+    reason: str  # property of these calls
 
 
 @dataclass(frozen=True)
 class SampledCalls(Fact):
-    """Single calls are a sample."""
+    """The recording has only a sample of single calls."""
 
-    sampled: int  # calls that were recorded whole
-    calls: int  # all calls
-    error: float | None  # largest error of a share of waiting, 95 %; None: no share is known
-    share: float  # of the run from which a call site counts for `error`
+    sampled: int  # number of calls that were recorded on all their ranks
+    calls: int  # number of all calls
+    error: float | None  # largest error of a share of waiting, with 95 % confidence; None: no share is known
+    share: float  # smallest share of the run of a call site that `error` refers to
 
 
 @dataclass(frozen=True)
 class CallsWithoutSite(Fact):
-    """Calls that had no room for their call site, and the time in them."""
+    """Calls whose call site was not recorded, because the recording had no room for it."""
 
-    calls: int
-    seconds: float
+    calls: int  # number of the calls
+    seconds: float  # time in them
 
 
 @dataclass(frozen=True)
 class ModuleAbsent(Fact):
-    """A module is not here as it was recorded: it is not here at all, or was built again."""
+    """A module of the program (executable or library) is missing on this machine, or was built again since."""
 
-    module: str
-    rebuilt: bool
+    module: str  # path
+    rebuilt: bool  # whether it was built again
 
 
 @dataclass(frozen=True)
 class RecordingFull(Fact):
-    """A recording had no room."""
+    """A recording could not grow."""
 
-    lost: int  # records that the sample lacks
-    error: int  # number of the system's error; 0: none, or not known
-    directory: str  # that it was written to
+    lost: int  # number of records that the sample lacks
+    error: int  # errno; 0: none, or unknown
+    directory: str  # directory of the recording
 
 
 @dataclass(frozen=True)
 class PhaseNotEnded(Fact):
-    """A name of MPI_Pcontrol that was begun and never ended."""
+    """A phase was begun by MPI_Pcontrol but never ended."""
 
-    phase: str
-    begins: int
-    ranks: int
+    phase: str  # name
+    begins: int  # number of begins
+    ranks: int  # number of ranks with a begin
 
 
 @dataclass(frozen=True)
 class PhaseUnbalanced(Fact):
     """A phase whose begins and ends do not match."""
 
-    phase: str  # its name
-    begins: int  # of it
-    ends: int  # of it, with strays
-    cut: int  # begins that the end of the phase around it ended
-    unended: int  # begins that the end of the program ended
-    strays: int  # ends without a begin
+    phase: str  # name
+    begins: int  # number of begins
+    ends: int  # number of ends, including strays
+    cut: int  # number of begins that were ended by the end of the outer phase
+    unended: int  # number of begins that were ended by the end of the program
+    strays: int  # number of ends without a begin
 
 
 @dataclass(frozen=True)
 class PhaseOnSomeRanks(Fact):
-    """A phase that was begun on some ranks only."""
+    """A phase was begun on some ranks only."""
 
-    phase: str
+    phase: str  # name
     ranks: tuple[int, ...]
-    of_ranks: int
+    of_ranks: int  # number of all ranks
 
 
 @dataclass(frozen=True)
 class PhasesWithoutRoom(Fact):
-    """Calls of MPI_Pcontrol that had no room for their phase."""
+    """Calls of MPI_Pcontrol whose phase was not recorded, because the recording had no room for it."""
 
-    calls: int
+    calls: int  # number of the calls
 
 
 @dataclass(frozen=True)
 class MixedPhases(Fact):
-    """Calls to which ranks came in different phases, with two ranks of the first of them; "": no phase."""
+    """Ranks were in different phases in the same collective call."""
 
-    calls: int
-    rank: int
-    phase: str
-    other_rank: int
-    other_phase: str
+    calls: int  # number of such calls
+    rank: int  # a rank in the first such call
+    phase: str  # its phase; empty: none
+    other_rank: int  # a rank of the same call in another phase
+    other_phase: str  # its phase; empty: none
 
 
 @dataclass(frozen=True)
 class RanksNotFinalized(Fact):
-    """Ranks that ended without MPI_Finalize."""
+    """Ranks ended without MPI_Finalize."""
 
-    ended: int
-    ranks: int
+    ended: int  # number of such ranks
+    ranks: int  # number of all ranks
 
 
 @dataclass(frozen=True)
 class RanksWithoutFile(Fact):
-    """Ranks that left no file."""
+    """Ranks wrote no trace file."""
 
-    missing: int
-    ranks: int
+    missing: int  # number of such ranks
+    ranks: int  # number of all ranks
 
 
 @dataclass(frozen=True)
 class NothingRecorded(Fact):
-    """No collective was recorded; the launcher's status, 0 of a program without collectives."""
+    """No collective was recorded."""
 
-    ranks: int
-    status: int
+    ranks: int  # number of ranks with a trace file
+    status: int  # exit status of the launcher
 
 
 @dataclass(frozen=True)
 class RecordedCalls(Fact):
-    """What was recorded: ranks, hosts, calls of collectives, and the error of their times; None: there are no times."""
+    """The contents of a recording."""
 
-    ranks: int
-    hosts: int
-    calls: int
-    error_s: float | None
+    ranks: int  # number of ranks
+    hosts: int  # number of hosts
+    calls: int  # number of calls of collectives
+    error_s: float | None  # error of the clocks; None: there are no times on a common axis
 
 
 @dataclass(frozen=True)
 class KeptCalls(Fact):
-    """Calls that are kept one by one, where this is a sample."""
+    """The recording keeps only a sample of the calls one by one."""
 
-    kept: int
+    kept: int  # number of calls in the sample

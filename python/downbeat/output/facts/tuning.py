@@ -1,7 +1,8 @@
 """Facts on tunings.
 
-A cell is a collective on a number of ranks, at a message size in bytes; a rule is an algorithm for a range of sizes,
-"8-31" bytes or "all".
+A tuning measures algorithms (sweep), chooses one for each cell, writes rules, and proves them: it measures the gain,
+and checks that the library obeys the rules. A cell is a collective on a number of ranks, at a message size in bytes; a
+rule is an algorithm for a range of sizes, "8-31" bytes or "all".
 """
 
 from __future__ import annotations
@@ -12,37 +13,35 @@ from typing import Literal
 from downbeat.output.facts import Fact
 
 
-# A cell is a collective on a number of ranks, at a message size in bytes; a rule is an algorithm for a range of
-# sizes, "8-31" bytes or "all".
 @dataclass(frozen=True)
 class CellProofs:
-    """Cells with the same proof: "proven", "cannot tell" or "failed", by a measure or for a reason."""
+    """Cells with the same proof that the library obeys the rules."""
 
-    verdict: str
-    by: str
-    cells: int
+    verdict: str  # "proven", "cannot tell" or "failed"
+    by: str  # measure of a proof, or reason of a failure
+    cells: int  # number of the cells
 
 
 @dataclass(frozen=True)
 class RulesOutcome(Fact):
-    """The rules of a tuning: their number, all cells, those that a rule is for, and the proofs of these."""
+    """The rules of a tuning, and their proofs."""
 
-    rules: int
-    cells: int
-    ruled: int
-    proofs: tuple[CellProofs, ...]
+    rules: int  # number of rules
+    cells: int  # number of all cells
+    ruled: int  # number of cells with a rule
+    proofs: tuple[CellProofs, ...]  # of the cells with a rule
 
 
 @dataclass(frozen=True)
 class ChoicePrice(Fact):
-    """The price of choices from another measurement.
+    """The price of choosing algorithms by another measurement.
 
     Attributes:
-        otherwise: the other measurement: "after MPI_Barrier".
-        like: that in which both choices are compared: "from a common start".
-        cells: in which the other measurement leads to another choice.
-        longer: of these, cells in which its choice takes longer.
-        ratio: time of its choices over that of the choices made, with its interval; None: not measured.
+        otherwise: the other measurement, e.g. "after MPI_Barrier".
+        like: the measurement that compares both choices, e.g. "from a common start".
+        cells: number of cells in which the other measurement leads to another choice.
+        longer: number of these cells in which that choice takes significantly longer.
+        ratio: time of those choices / time of the choices of this tuning, mean with interval; None: too few launches.
     """
 
     otherwise: str
@@ -54,7 +53,7 @@ class ChoicePrice(Fact):
 
 @dataclass(frozen=True)
 class NotMeasured(Fact):
-    """An algorithm that the sweep left out."""
+    """An algorithm that the sweep did not measure."""
 
     collective: str
     ranks: int
@@ -69,21 +68,21 @@ class TuningWarning(Fact):
 
 @dataclass(frozen=True)
 class TuningNote(TuningWarning):
-    """A remark of a form of rules, or of the statistics of launches."""
+    """A remark on the written rules, or on the launches."""
 
     remark: str
 
 
 @dataclass(frozen=True)
 class DecidedCells(Fact):
-    """The cells of results whose fastest algorithm is beyond doubt.
+    """The cells of results of other tools in which one algorithm is significantly fastest.
 
     Attributes:
-        cells: with two algorithms or more.
-        decided: of these.
-        enough: cells with the launches that a verdict needs.
-        needed: launches that it needs.
-        most: launches of the cell that has most.
+        cells: number of cells with two algorithms or more.
+        decided: number of these cells in which one algorithm is significantly fastest.
+        enough: number of cells with at least `needed` launches.
+        needed: number of launches that a verdict needs.
+        most: number of launches of the cell that has the most.
     """
 
     cells: int
@@ -95,13 +94,13 @@ class DecidedCells(Fact):
 
 @dataclass(frozen=True)
 class LaunchesForHalf(Fact):
-    """The launches that would decide half of the cells that are not decided.
+    """The number of launches that would decide half of the undecided cells.
 
     Attributes:
-        cells: that are not decided.
-        known: cells in which the deviation between launches is known.
-        launches: that would decide half of the cells; None: no number does, or it is unknown.
-        same: whether it is known that no number of launches does, since algorithms differ by less than the margin.
+        cells: number of undecided cells.
+        known: number of cells with two launches or more, so that the deviation between launches is known.
+        launches: number of launches that would decide half of the cells; None: unknown, or no number does.
+        same: whether no number of launches does, because algorithms differ by less than the margin.
     """
 
     cells: int
@@ -112,43 +111,43 @@ class LaunchesForHalf(Fact):
 
 @dataclass(frozen=True)
 class AloneInCells(Fact):
-    """Cells of results with one algorithm alone."""
+    """Cells of results with only one algorithm."""
 
-    cells: int
+    cells: int  # number of the cells
 
 
 @dataclass(frozen=True)
 class UnprovenRules(TuningWarning):
-    """Rules from results of other tools: their number, the library in the results, the library on this machine."""
+    """Rules from results of other tools, which were not proven on this machine."""
 
-    rules: int
-    measured: str
-    library: str
+    rules: int  # number of rules
+    measured: str  # library in the results
+    library: str  # library on this machine, which the rules are for
 
 
 @dataclass(frozen=True)
 class LackOfLaunches(TuningWarning):
-    """Cells of a measurement, "sweep" or "gain", that lack the launches that a verdict needs."""
+    """Cells of a measurement that have fewer launches than a verdict needs."""
 
-    where: str
-    lacking: int
-    cells: int
-    launches: int
-    needed: int
+    where: str  # the measurement: "sweep" or "gain"
+    lacking: int  # number of such cells
+    cells: int  # number of all cells
+    launches: int  # number of requested launches
+    needed: int  # number of launches that a verdict needs
 
 
 @dataclass(frozen=True)
 class UncountedCells(TuningWarning):
-    """Cells of a measurement that do not count, by their status; each with its launches."""
+    """Cells of a measurement that verdicts do not use."""
 
-    where: str
-    status: str
-    cells: tuple[str, ...]
+    where: str  # the measurement: "sweep" or "gain"
+    status: str  # status of the cells
+    cells: tuple[str, ...]  # name of each cell with its launches
 
 
 @dataclass(frozen=True)
 class RuleRemoved(TuningWarning):
-    """A rule that was written and measured, and removed because of wrong results."""
+    """A rule was written and measured, then removed because the algorithm computes wrong results."""
 
     collective: str
     ranks: int
@@ -159,11 +158,11 @@ class RuleRemoved(TuningWarning):
 
 @dataclass(frozen=True)
 class UnconfirmedRules(TuningWarning):
-    """Rules whose gain launches that had no part in the choice do not confirm; some of them are withdrawn."""
+    """Rules whose gain is not significant in launches that were not used for the choice."""
 
-    rules: int
-    unconfirmed: tuple[str, ...]
-    withdrawn: int
+    rules: int  # number of all rules
+    unconfirmed: tuple[str, ...]  # names of such rules
+    withdrawn: int  # number of these that were removed from the written rules
 
 
 CellProblem = Literal["wrong default", "not obeyed", "slower", "lost"]
@@ -171,14 +170,16 @@ CellProblem = Literal["wrong default", "not obeyed", "slower", "lost"]
 
 @dataclass(frozen=True)
 class CellWarning(TuningWarning):
-    """A cell that speaks against the rules, or against the library.
+    """A problem of the rules, or of the library, in a cell.
 
     Attributes:
-        problem: "wrong default": the library's own choice has wrong results; "not obeyed": another algorithm runs than
-            the rules name; "slower" under the rules; "lost": not measured in any launch under the rules.
-        ruled: whether the rules name an algorithm for it.
-        by: the measure that shows that the rules are not obeyed.
-        ratio: time under the rules over that without, with its interval, where it is slower.
+        collective: name of the collective. ranks: number of ranks. size: message size, bytes. problem: "wrong default":
+        the library's own choice computes wrong results; "not obeyed": the library runs another
+            algorithm than the rules name; "slower": slower with the rules; "lost": not measured in any launch with the
+            rules.
+        ruled: whether the rules have an algorithm for the cell.
+        by: measure that shows that the rules are not obeyed; empty for other problems.
+        ratio: time with the rules / time without them, with its interval; None for problems other than "slower".
     """
 
     collective: str

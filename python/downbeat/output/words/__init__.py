@@ -1,7 +1,7 @@
-"""The wordings of facts: for each a long one, which stands alone, and where it has one a short one for a summary.
+"""The wordings of facts: sentences of the output.
 
-A module per subject; a wording is a plain function of the fact. `Line(fact)` of `blocks.py` shows it; JSON has the fact
-itself.
+There is a module for each subject. A wording is a function of a fact, registered with `long` (it stands alone) or
+`short` (in a summary). `Line(fact)` of `blocks.py` shows a wording; JSON has the fact and its long wording.
 """
 
 from downbeat.output.words import alignment, clocks, comparison, experiment, locate, tool_results, trace, tuning

@@ -1,4 +1,4 @@
-"""The wordings of facts on traces on one axis."""
+"""The wordings of facts on traces of several ranks on one axis of time."""
 
 from __future__ import annotations
 
@@ -92,14 +92,17 @@ def _(fact: EventsLeftOut) -> str:
 
 @long.register
 def _(fact: CommonAxis) -> str:
-    domain = (
-        f"that NTP slews by up to {fact.slew_rate * 1e6:.0f} ppm; faster movements are named where "
-        "ends of calls show them"
-        if fact.steered
-        else f"that nobody steers: rates differ by up to {fact.most_rate * 1e6:.0f} ppm and change by up to "
-        f"{fact.wander:.1g} per s"
-    )
-    return f"the axis is the clock of rank {fact.rank}; bounds hold for clocks {domain}"
+    if fact.steered:
+        clocks = (
+            f"that NTP slews by up to {fact.slew_rate * 1e6:.0f} ppm; faster movements are named where "
+            "ends of calls show them"
+        )
+    else:
+        clocks = (
+            f"that nobody steers: rates differ by up to {fact.most_rate * 1e6:.0f} ppm and change by up to "
+            f"{fact.wander:.1g} per s"
+        )
+    return f"the axis is the clock of rank {fact.rank}; bounds hold for clocks {clocks}"
 
 
 @long.register
@@ -122,10 +125,10 @@ def _(_: CallsOverlap) -> str:
 
 @long.register
 def _(fact: NoBound) -> str:
-    steered = (
-        ", or do not show whether it was steered (--steady-clocks assumes that it was not)" if fact.steered else ""
-    )
-    return f"rank {listed(fact.ranks)}: no bound: calls limit the clock from one side only, or not always{steered}"
+    reasons = "calls limit the clock from one side only, or not always"
+    if fact.steered:
+        reasons += ", or do not show whether it was steered (--steady-clocks assumes that it was not)"
+    return f"rank {listed(fact.ranks)}: no bound: {reasons}"
 
 
 @long.register

@@ -8,7 +8,6 @@ from downbeat.output.facts.clocks import (
     ExitSkews,
     PairDrift,
     RoundTrips,
-    SchemeError,
     SharedClock,
 )
 from downbeat.output.fields import digits, span, synchronizer_name
@@ -34,17 +33,13 @@ def _(fact: BestScheme) -> str:
         f"{time_text(best.duration)} of synchronizing."
     ]
     if quickest != best:
-        sentences.append(f"The quickest of all is {quickest.scheme}: {scheme_numbers(quickest, fact.kind)}.")
+        numbers = f"{time_text(quickest.duration)}, {fact.kind} {time_text(quickest.error)}"
+        sentences.append(f"The quickest of all is {quickest.scheme}: {numbers}.")
     if fact.outside == 0:
         sentences.append("No error exceeded its bound.")
     elif fact.outside is not None:
         sentences.append(f"Bounds do not hold: {PERCENT * fact.outside:.3g} % of the errors of a scheme exceed them.")
     return " ".join(sentences)
-
-
-def scheme_numbers(scheme: SchemeError, kind: str) -> str:
-    """The duration and the error of a scheme."""
-    return f"{time_text(scheme.duration)}, {kind} {time_text(scheme.error)}"
 
 
 @long.register
@@ -53,7 +48,7 @@ def _(fact: ClockDrift) -> str:
 
 
 def pair_drift(pair: PairDrift) -> str:
-    """The drift of a pair."""
+    """Clause on the drift of a pair of clocks."""
     unsure = ", within the error of the measurement" if pair.within_error else ""
     return (
         f"ranks {pair.pair} by {pair.skew * MICROSECONDS:+.3g} us per s{unsure} (off the line by "
@@ -75,11 +70,9 @@ def _(fact: RoundTrips) -> str:
 @long.register
 def _(fact: ExitSkews) -> str:
     ranks = f" of {fact.ranks} ranks" if fact.ranks else ""
-    below = (
-        f"below {time_text(fact.limit)} (the clock's limit) after {listed(map(synchronizer_name, fact.below))}"
-        if fact.below
-        else ""
-    )
+    below = ""
+    if fact.below:
+        below = f"below {time_text(fact.limit)} (the clock's limit) after {listed(map(synchronizer_name, fact.below))}"
     above = listed(
         f"{span(skew.low * MICROSECONDS, skew.high * MICROSECONDS)} us after {synchronizer_name(skew.synchronizer)}"
         for skew in fact.above

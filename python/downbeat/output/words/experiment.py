@@ -56,9 +56,11 @@ def _(fact: MoreAlgorithms) -> str:
 def _(fact: Latencies) -> str:
     ranges = []
     for each in fact.operations:
-        low, high = span(each.interval_low, each.interval_high), each.interval_high
-        more = f"over {counted(each.cells, 'cell')}" if math.isnan(high) else f"(95 % interval {low})"
-        ranges.append(f"{each.operation} {span(each.low, each.high)} us {more}")
+        if math.isnan(each.interval_high):
+            remark = f"over {counted(each.cells, 'cell')}"
+        else:
+            remark = f"(95 % interval {span(each.interval_low, each.interval_high)})"
+        ranges.append(f"{each.operation} {span(each.low, each.high)} us {remark}")
     return f"Latencies {start_text(fact.start)}: {listed(ranges)}."
 
 
@@ -78,7 +80,7 @@ def _(fact: HiddenDelays) -> str:
 @long.register
 def _(fact: Overlaps) -> str:
     ranges = [
-        f"{each.operation} {share(each.low)} to {share(each.high)} ({counted(each.cells, 'cell')})"
+        f"{each.operation} {PERCENT * each.low:.3g} % to {PERCENT * each.high:.3g} % ({counted(each.cells, 'cell')})"
         for each in fact.operations
     ]
     return (
@@ -87,18 +89,16 @@ def _(fact: Overlaps) -> str:
     )
 
 
-def share(value: float) -> str:
-    return f"{PERCENT * value:.3g} %"
-
-
 @long.register
 def _(fact: RunSummary) -> str:
     ranks = f"{', '.join(map(str, fact.ranks))} {'rank' if fact.ranks == (1,) else 'ranks'}"
-    platform, *more = fact.platform.split(", ")
-    where = f"simulated on {platform}{', ...)' if more else ''}" if fact.platform else ", ".join(fact.libraries)
-    of = f" of {fact.configurations} configurations" if fact.configurations > 1 else ""
+    where = ", ".join(fact.libraries)
+    if fact.platform:
+        platform, *parameters = fact.platform.split(", ")
+        where = f"simulated on {platform}{', ...)' if parameters else ''}"
+    configurations = f" of {fact.configurations} configurations" if fact.configurations > 1 else ""
     within_span = f" within {duration_text(fact.span)}" if fact.span > 0 else ""
-    return f"{ranks}, {where}, {counted(fact.launches, 'launch')}{of}{within_span}"
+    return f"{ranks}, {where}, {counted(fact.launches, 'launch')}{configurations}{within_span}"
 
 
 @long.register
@@ -121,16 +121,16 @@ def _(fact: LeftOut) -> str:
 
 @long.register
 def _(fact: Resemble) -> str:
-    line = re.sub(r" \([^)]*\)", "", fact.line).partition(":")[0]  # downbeat compare has all of it
+    line = re.sub(r" \([^)]*\)", "", fact.line).partition(":")[
+        0
+    ]  # the beginning; downbeat compare prints the whole line
     return f"{line}: spread launches over a longer time (--over)"
 
 
 @long.register
 def _(fact: Described) -> str:
-    span_of_launches = duration_text(fact.span)
-    return (
-        f"these {fact.launches} launches describe {span_of_launches} of this machine; for latencies that hold tomorrow:"
-    )
+    duration = duration_text(fact.span)
+    return f"these {fact.launches} launches describe {duration} of this machine; for latencies that hold tomorrow:"
 
 
 @long.register

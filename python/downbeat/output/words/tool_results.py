@@ -10,9 +10,12 @@ from downbeat.text import counted
 
 @long.register
 def _(fact: Damage) -> str:
-    first = f"{fact.file}:{fact.line}" if fact.line else fact.file
-    where = f" in {counted(fact.files, 'file')}, first" if fact.files > 1 else ", first" if fact.count > 1 else ","
-    return f"{fact.what}: {fact.count}{where} {first}"
+    position = f"{fact.file}:{fact.line}" if fact.line else fact.file
+    if fact.files > 1:
+        return f"{fact.what}: {fact.count} in {counted(fact.files, 'file')}, first {position}"
+    return (
+        f"{fact.what}: {fact.count}, first {position}" if fact.count > 1 else f"{fact.what}: {fact.count}, {position}"
+    )
 
 
 @long.register

@@ -1,4 +1,4 @@
-"""The wordings of facts on recordings."""
+"""The wordings of facts on recordings of `downbeat trace`."""
 
 from __future__ import annotations
 
@@ -44,32 +44,35 @@ from downbeat.output.fields import percent_text, short_time
 from downbeat.output.words.wording import long
 from downbeat.text import counted, listed
 
+MAX_EQUAL_LIMITS = 0.01  # limits of a share that differ by more are printed
+MIN_UNASSIGNED = 0.1  # share of the waiting; a larger share with unknown cause is mentioned
+NUMBERS = ("no", "one", "two", "three", "four")
 
-def of_run(phase: str) -> str:
-    """The run, or the phase, that shares are of."""
+
+def run_or_phase(phase: str) -> str:
+    """The name of the time that shares refer to; `phase` is empty for the run."""
     return f"phase '{phase}'" if phase else "the run"
 
 
 def wait_text(wait: float, low: float, high: float) -> str:
-    """A share of waiting, with its limits where they differ from it."""
-    return percent_text(wait) + (f" ({100 * low:.0f} to {100 * high:.0f} %)" if high - low > LIMITS_DIFFER else "")
-
-
-LIMITS_DIFFER = 0.01
+    """A share of waiting, with its limits if they differ."""
+    if high - low > MAX_EQUAL_LIMITS:
+        return f"{percent_text(wait)} ({100 * low:.0f} to {100 * high:.0f} %)"
+    return percent_text(wait)
 
 
 @long.register
 def _(fact: WaitingForLateRanks) -> str:
-    phrases = [
-        f"{'if its clock is right, ' if each.rank in fact.doubtful else ''}rank {each.rank} causes "
-        f"{percent_text(each.share)}{'' if number else ' of the waiting for late ranks'}: "
-        f"{counted(each.calls, 'call')}, {short_time(each.late_s)} each"
-        for number, each in enumerate(fact.late)
-    ]
+    phrases: list[str] = []
+    for late in fact.late:
+        condition = "if its clock is right, " if late.rank in fact.doubtful else ""
+        share = percent_text(late.share) if phrases else f"{percent_text(late.share)} of the waiting for late ranks"
+        calls = f"{counted(late.calls, 'call')}, {short_time(late.late_s)} each"
+        phrases.append(f"{condition}rank {late.rank} causes {share}: {calls}")
     if not phrases and fact.most:
         most = f"rank {fact.most.rank} causes the largest share of the waiting, {percent_text(fact.most.share)}"
         phrases.append(f"ranks are late in turn, none stands out: {most}")
-    if fact.unassigned >= UNASSIGNED:
+    if fact.unassigned >= MIN_UNASSIGNED:
         phrases.append(
             f"{percent_text(fact.unassigned)} of the waiting is for ranks that the error of the clocks hides"
         )
@@ -77,17 +80,14 @@ def _(fact: WaitingForLateRanks) -> str:
     return "; ".join([*phrases, f"balance would save up to {saved}"])
 
 
-UNASSIGNED = 0.1  # of the waiting, from which it is mentioned
-
-
 @long.register
 def _(fact: LittleWaiting) -> str:
     share = percent_text(fact.share)
-    return f"waiting for late ranks is {share} of {of_run(fact.phase)}: balance would save next to nothing"
+    return f"waiting for late ranks is {share} of {run_or_phase(fact.phase)}: balance would save next to nothing"
 
 
 def longer_text(fact: LongerBefore) -> str:
-    """The time of a late rank between two collectives, and that of the others."""
+    """Clause on the times of a late rank and of other ranks between two collectives."""
     between = f"between {fact.before} and {fact.after}"
     if fact.before == fact.after:
         between = f"from one {fact.before} to the next"
@@ -119,16 +119,16 @@ def _(fact: LateBefore) -> str:
 
 
 def site_text(fact: SiteTime) -> str:
-    """The share of a call site in the run."""
+    """Clause on the share of a call site in the run or the phase."""
     inside = f" in phase '{fact.inside}'" if fact.inside else ""
     waiting = " and in waiting for it" if fact.later else ""
     overlap = f", {fact.overlap_s * 1e6:.4g} us later" if fact.overlap_s is not None else ""
-    share = f"{percent_text(fact.share)} of {of_run(fact.phase)}"
+    share = f"{percent_text(fact.share)} of {run_or_phase(fact.phase)}"
     return f"{share} is in {fact.call} at {fact.site}{inside}{waiting}{overlap}"
 
 
 def quickest_text(quickest: QuickestRank | None) -> str:
-    """The rank that comes last by the time in the calls; empty if none stands out."""
+    """Clause on the rank with the shortest calls; empty for None."""
     if quickest is None:
         return ""
     times = f"{short_time(quickest.time_s)} in each call, the others {short_time(quickest.others_s)}"
@@ -159,7 +159,9 @@ def _(fact: SiteWaiting) -> str:
 
 @long.register
 def _(fact: OtherSites) -> str:
-    return f"{counted(fact.sites, 'other call site')}: {percent_text(fact.share)} of {of_run(fact.phase)} together"
+    return (
+        f"{counted(fact.sites, 'other call site')}: {percent_text(fact.share)} of {run_or_phase(fact.phase)} together"
+    )
 
 
 @long.register
@@ -207,9 +209,6 @@ def _(fact: RunAndAccuracy) -> str:
     return f"{run}; who came last is judged to +-{short_time(fact.error_s)} ({kind})"
 
 
-NUMBERS = ("no", "one", "two", "three", "four")
-
-
 @long.register
 def _(fact: SharedProcessors) -> str:
     return (
@@ -253,7 +252,7 @@ def _(fact: ModuleAbsent) -> str:
     return f"'{fact.module}' is not here; run downbeat arrivals where it is for the lines of its calls"
 
 
-# What helps a recording that does not grow, by errno.
+# errno -> remedy for a recording that cannot grow; {}: its directory.
 ROOM = {
     0: "free space in '{}', or raise --records",
     errno.ENOSPC: "free space in '{}'",
@@ -267,9 +266,9 @@ ROOM = {
 
 @long.register
 def _(fact: RecordingFull) -> str:
-    what = f"the sample lacks {fact.lost} records for lack of room" if fact.lost else "a recording could not grow"
-    help_text = ROOM.get(fact.error, f"its file was lost: {os.strerror(fact.error)}")
-    return f"{what}; {help_text.format(fact.directory)}"
+    effect = f"the sample lacks {fact.lost} records for lack of room" if fact.lost else "a recording could not grow"
+    remedy = ROOM.get(fact.error, f"its file was lost: {os.strerror(fact.error)}")
+    return f"{effect}; {remedy.format(fact.directory)}"
 
 
 @long.register

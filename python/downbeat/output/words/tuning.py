@@ -22,24 +22,24 @@ from downbeat.output.facts.tuning import (
 from downbeat.output.words.wording import long
 from downbeat.text import bytes_text, counted
 
-LONGEST_REASON = 150  # characters, in a text; JSON has all of them
-
-MAX_CELLS = 3  # that a line names; JSON has all of them
+MAX_REASON = 150  # characters of a reason in a line; JSON has the whole reason
+MAX_CELLS = 3  # cells that a line names; JSON has all cells
 
 
 def reason_text(reason: str) -> str:
-    """A reason, cut to what a line can hold."""
-    return textwrap.shorten(reason, LONGEST_REASON, placeholder=" ...")
+    """A reason, cut after `MAX_REASON` characters."""
+    return textwrap.shorten(reason, MAX_REASON, placeholder=" ...")
 
 
 @long.register
 def _(fact: RulesOutcome) -> str:
     if not fact.rules:
         return f"No rules for {counted(fact.cells, 'cell')}: the library's own choice stays."
-    proofs = "; ".join(
-        f"{each.cells} {each.verdict}{' by ' if each.verdict == 'proven' else ': '}{reason_text(each.by)}"
-        for each in fact.proofs
-    )
+    clauses = []
+    for proof in fact.proofs:
+        link = " by " if proof.verdict == "proven" else ": "
+        clauses.append(f"{proof.cells} {proof.verdict}{link}{reason_text(proof.by)}")
+    proofs = "; ".join(clauses)
     rules = f"{counted(fact.rules, 'rule')} for {fact.ruled} of {fact.cells} cells"
     return f"{rules} ({proofs or 'not checked'}); the library's own choice stays in the others."
 
@@ -80,10 +80,10 @@ def _(fact: LaunchesForHalf) -> str:
         return f"One launch each: how much launches differ is unknown, and so is how many would decide {open_cells}."
     known = f"if launches differ as in the {counted(fact.known, 'cell')} with two or more"
     if fact.launches is None:
-        why = (
-            "algorithms differ by less than the margin in more than half of them" if fact.same else "too few are known"
-        )
-        return f"No number of launches would decide half of {open_cells}, {known}: {why}."
+        reason = "too few are known"
+        if fact.same:
+            reason = "algorithms differ by less than the margin in more than half of them"
+        return f"No number of launches would decide half of {open_cells}, {known}: {reason}."
     return f"{fact.launches} launches would decide half of {open_cells}, {known}."
 
 
@@ -107,10 +107,10 @@ def _(fact: LackOfLaunches) -> str:
             f"{fact.launches} launches cannot decide anything, so all defaults stay; use at least {fact.needed}, "
             "usually 10"
         )
-    so = "their defaults stay, untested" if fact.where == "sweep" else "the gain of the rules is unknown there"
+    effect = "their defaults stay, untested" if fact.where == "sweep" else "the gain of the rules is unknown there"
     return (
-        f"{fact.lacking} of {fact.cells} cells lack launches that count, so {so}; see {fact.where}/*/failed, measure "
-        "on an idle machine, or allow a larger --tolerance or --late-ranks (after --)"
+        f"{fact.lacking} of {fact.cells} cells lack launches that count, so {effect}; see {fact.where}/*/failed, "
+        "measure on an idle machine, or allow a larger --tolerance or --late-ranks (after --)"
     )
 
 

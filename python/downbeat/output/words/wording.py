@@ -1,4 +1,4 @@
-"""The functions that give a fact its wording; the modules beside this one register the wordings of a subject."""
+"""The functions `long` and `short`, which word a fact; the modules of this folder register wordings for each type."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from downbeat.output.facts import Fact
 
 @singledispatch
 def long(fact: Fact) -> str:
-    """The wording of a fact where it stands alone."""
-    raise TypeError(f"{type(fact).__name__} has no wording in words.py")
+    """The wording of a fact that stands alone."""
+    raise TypeError(f"{type(fact).__name__} has no wording in output/words")
 
 
 @singledispatch
 def short(fact: Fact) -> str:
-    """The wording of a fact among others; the long one where no shorter one is registered."""
+    """The wording of a fact in a summary; the long wording if no short one is registered."""
     return long(fact)
