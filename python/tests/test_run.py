@@ -56,7 +56,7 @@ def test_a_long_launch_is_followed(tmp_path: Path) -> None:
     follower = Plain(said.append)
     follower.directory = tmp_path
     key = LaunchKey("fake", 2, "default", 3)
-    follower.launches(key)
+    follower.on_launch(key)
     follower.tick()
     assert said == []  # its end says enough
     follower.began -= 90
