@@ -8,7 +8,7 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.run import directory as places
-from downbeat.run.durations import MIN_LIMIT, PATIENCE
+from downbeat.run.durations import LIMIT_FACTOR, MIN_LIMIT
 from downbeat.run.execute import adopt, execute
 from downbeat.run.experiment import Launch, open_experiment
 from downbeat.run.plan import Environment, Measurement, Plan
@@ -33,7 +33,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=run.launches(site),
         # A busy machine takes its time, above all where nothing is measured; a hanging launch is to end some day.
-        timeout=MIN_LIMIT + PATIENCE * run.seconds,
+        timeout=MIN_LIMIT + LIMIT_FACTOR * run.seconds,
         seed=SEED,
     )
 

@@ -14,7 +14,7 @@ from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.output.records import plain, view_record
 from downbeat.run.bench import built
-from downbeat.run.simulation import SIMULATOR, SimulatorsMessages, nonblocking_seconds, platform_object
+from downbeat.run.simulation import SIMULATOR, SimulatorMessages, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated, words
 from downbeat_papers.figure import FIGURES, System, own_data
@@ -200,11 +200,11 @@ def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
         b"  ->  0# xbt_backtrace_display_current in /usr/lib/libsimgrid.so\n"
         b"/x/downbeat-bench --cfg=smpi/privatization:no  --cfg=surf/precision:1e-9\n"
     )
-    messages, target = SimulatorsMessages(), io.BytesIO()
+    messages, target = SimulatorMessages(), io.BytesIO()
     messages.forward(io.BytesIO(said), target)
     assert target.getvalue() == b"downbeat-bench: a line of a program\n"
     assert messages.failed.startswith("deadlock")
-    crashed = SimulatorsMessages()
+    crashed = SimulatorMessages()
     crashed.forward(io.BytesIO(b"Floating point exception\nExecution failed with code 136.\n"), target)
     assert crashed.failed.endswith("status 136")
 

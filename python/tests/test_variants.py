@@ -51,7 +51,7 @@ def test_variants_take_turns() -> None:
     assert len(firsts) == 8
     assert 4 <= begins.count("old") <= 16
     assert several.round_order(1) == several.round_order(1)
-    assert {tuple(plan(seed=seed).turns(LaunchKey("mpi", 2, "default", 1))) for seed in range(20)} == {
+    assert {tuple(plan(seed=seed).variant_order(LaunchKey("mpi", 2, "default", 1))) for seed in range(20)} == {
         ("old", "new"),
         ("new", "old"),
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.data.launch_file import open_netcdf
-from downbeat.run.libraries import FETCHED, LIBRARIES, library_saying
+from downbeat.run.libraries import FETCHED, LIBRARIES, name_of_version
 
 pytestmark = pytest.mark.nightly
 
@@ -67,7 +67,7 @@ def test_a_first_table(prefix: Path, name: str, tmp_path: Path) -> None:
     assert "allreduce" in printed
     (file,) = (tmp_path / "results").rglob("*.nc")
     with open_netcdf(file) as found:
-        said = library_saying(str(found.mpi_library))
+        said = name_of_version(str(found.mpi_library))
         choice = dict(line.split("=", 1) for line in str(found.environment).splitlines())["DOWNBEAT_MPI_CHOICE"]
     assert said in (name, f"{name}5"), said
     assert choice.startswith("openmpi ABI" if name.startswith("openmpi") else "mpich ABI")
