@@ -99,10 +99,6 @@ class SharedObject:
             pass
         return False
 
-    def is_mpi(self) -> bool:
-        """Whether this is an MPI library, of whatever ABI."""
-        return all(map(self.defines, IN_EVERY_LIBRARY))
-
     def gnu_candidates(self, name: bytes) -> Iterator[int]:
         """Yields indices of symbols with the hash of a name, from the GNU hash table; it has only defined symbols."""
         value = 5381
@@ -160,15 +156,15 @@ def read_object(path: Path) -> SharedObject | None:
 
 
 def is_mpi(path: Path) -> bool:
-    """Whether a file is an MPI library, of whatever ABI."""
+    """Whether a file is an MPI library, of any ABI."""
     library = read_object(path)
-    return library is not None and library.is_mpi()
+    return library is not None and all(map(library.defines, IN_EVERY_LIBRARY))
 
 
 def abi_of(path: Path) -> str | None:
     """The ABI of an MPI library: openmpi, mpich or abi (the standard one); None for other files."""
     library = read_object(path)
-    if library is None or not library.is_mpi():
+    if library is None or not all(map(library.defines, IN_EVERY_LIBRARY)):
         return None
     abi = next((abi for abi, (symbol, _) in MARKS.items() if library.defines(symbol)), None)
     number = re.search(r"\.so\.(\d+)", library.soname)  # None if the library was renamed: its symbol decides alone

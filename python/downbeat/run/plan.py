@@ -263,7 +263,8 @@ class Plan:
 
     def measurement_of(self, key: LaunchKey) -> Measurement:
         """The measurement of a launch: its portion, with the variant's operations."""
-        portion = self.measurements(self.library(key.library))[max(0, key.portion - 1)]
+        portions = portions_of(self.measurement, self.library(key.library).fixed_at_start)
+        portion = portions[max(0, key.portion - 1)]
         variant = self.variant(key.variant)
         return dataclasses.replace(
             portion, operations=tuple(variant.operation(operation) for operation in portion.operations)
@@ -278,10 +279,6 @@ class Plan:
         """The environment variables set for a launch."""
         return {**self.environment(key.environment).variables, **self.variant(key.variant).variables}
 
-    def measurements(self, library: Library) -> list[Measurement]:
-        """The measurements of a library's launches in a round: one, or its portions."""
-        return portions_of(self.measurement, library.fixed_at_start)
-
     def round_order(self, number: int) -> list[LaunchKey]:
         """The launches of a round, one per configuration, in random order by the seed.
 
@@ -290,7 +287,7 @@ class Plan:
         """
         order = []
         for library in self.libraries:
-            count = len(self.measurements(library))
+            count = len(portions_of(self.measurement, library.fixed_at_start))
             portions = range(1, count + 1) if count > 1 else [0]
             order += [
                 LaunchKey(library.name, ranks, environment.name, number, portion)

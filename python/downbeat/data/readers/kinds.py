@@ -42,11 +42,6 @@ class Kind:
         """True if a larger number is faster."""
         return not self.is_time and self.unit != "s"
 
-    @property
-    def is_ours(self) -> bool:
-        """True if the kind is a metric of downbeat-bench."""
-        return self.name in METRICS
-
 
 def of_metric(name: str, over: Over) -> Kind:
     """Makes a kind from a metric of downbeat-bench."""
