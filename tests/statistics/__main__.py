@@ -43,6 +43,8 @@ FAMILIES = {
     "conditions": conditions.simulate,
     "extremes": verdicts.simulate_extremes,
     "faults": faults.simulate,
+    "faults_among_few": faults.simulate_few,
+    "faults_power": faults.simulate_powers,
     "histories": histories.simulate,
     "intervals": intervals.simulate,
     "launch_medians": intervals.simulate_launch_medians,

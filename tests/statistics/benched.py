@@ -1,4 +1,7 @@
-"""What downbeat-bench pairs does, on simulated machines."""
+"""Simulates downbeat-bench pairs: it measures all pairs of nodes and looks again at suspects, pairs that seem slow.
+
+A look is a measurement of a pair. A fresh round looks at a suspect and then at controls, pairs of peers.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +16,28 @@ from downbeat.tables import Floats
 
 from tests.statistics.machines import LEAF
 
-MAX_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10  # of downbeat-bench
-FEW_SCORES, LARGE_RATIO = 16, 1.5  # likewise
-SECOND_LOOK, FRESH = 2, 3
+# Constants of downbeat-bench (bench/src/rules).
+MAX_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10
+FEW_SCORES, LARGE_RATIO = 16, 1.5
+SECOND_LOOK, FRESH = 2, 3  # values of Looks.passed
 
 
 def names_of(nodes: int) -> list[str]:
-    """Names of nodes."""
+    """Makes names of nodes."""
     return [f"node{number:03}" for number in range(nodes)]
 
 
 @dataclass
 class Bench:
-    """What downbeat-bench pairs does, on a simulated machine.
+    """A run of downbeat-bench pairs on a simulated machine.
 
     Attributes:
         base: log times without noise, shape (nodes, nodes), from row to column.
-        random: generator.
-        noise: of a time, of logarithms.
+        random: generator of random numbers.
+        noise: standard deviation of the logarithm of a time.
         outliers: share of times that are 2 to 8 times larger.
-        jobs: whether other jobs double the times of a leaf in a third of the rounds.
+        jobs: true: other jobs double the times of a leaf in a third of the rounds.
+        rows: looks so far; columns of Looks without round, alone and size.
     """
 
     base: Floats
@@ -43,7 +48,7 @@ class Bench:
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
     def measured(self, a: np.ndarray, b: np.ndarray) -> tuple[Floats, Floats]:
-        """Times of pairs in both directions; an outlier is in both."""
+        """Draws times of pairs in both directions, s; an outlier is in both."""
         slow = self.random.random(len(a)) < self.outliers
         shared = np.where(slow, self.random.uniform(2, 8, len(a)), 1.0)
         if self.jobs:
@@ -57,7 +62,7 @@ class Bench:
         return ab, ba
 
     def tournament(self) -> Floats:
-        """Two passes; the smaller log times of both directions."""
+        """Measures all pairs twice; returns the smaller log time of each pair, of both directions together."""
         nodes = len(self.base)
         a, b = np.triu_indices(nodes, 1)
         smaller = np.full((nodes, nodes), np.nan)
@@ -68,7 +73,7 @@ class Bench:
         return smaller
 
     def suspects(self, times: Floats) -> list[tuple[int, ...]]:
-        """Nodes, then links, by robust deviations from peers; the slowest first."""
+        """Finds suspects: nodes, then links, the slowest first, by robust deviations from peers."""
         near = peers_of(times)
         scores = median(times, axis=1)
         scores = scores - median(scores[near], axis=1)
@@ -90,7 +95,7 @@ class Bench:
         return float(np.log(ab[0] + ba[0]))
 
     def confirm(self, suspects: list[tuple[int, ...]], times: Floats) -> None:
-        """Fresh rounds of suspects that are slow at a second look, too."""
+        """Measures fresh rounds of the suspects that are also slow at a second look."""
         near = peers_of(times)
         for number, suspect in enumerate(suspects):
             looks = []
@@ -111,14 +116,14 @@ class Bench:
                     self.look(*ends, FRESH, 2, number)
 
     def ends(self, suspect: tuple[int, ...]) -> tuple[int, int]:
-        """The ends of a link, or a node and another one."""
+        """Chooses the pair to look at: the ends of a link, or a node and a random other node."""
         if len(suspect) == 2:
             return suspect[0], suspect[1]
         other = int(self.random.integers(len(self.base) - 1))
         return suspect[0], other + (other >= suspect[0])
 
     def run(self, **of_ranks: Floats) -> PairFile:
-        """Runs all; `of_ranks`: columns of RankStates."""
+        """Runs the experiment; `of_ranks`: columns of RankStates, NaN if missing."""
         times = self.tournament()
         suspects = self.suspects(times) if len(self.base) >= MIN_NODES else []
         found, suspects = len(suspects), suspects[:MAX_SUSPECTS]
@@ -140,7 +145,7 @@ class Bench:
 
 
 def limit_of(scores: Floats) -> float:
-    """The score beyond which one is suspect."""
+    """Computes the score beyond which a node or link is a suspect."""
     center = np.median(scores)
     z = normal_quantile(1 - FALSE_ALARM / len(scores))
     limit = max(float(np.log(FACTOR)), float(center + z * MAD_SIGMA * np.median(np.abs(scores - center))))

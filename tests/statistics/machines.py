@@ -7,23 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 from downbeat.tables import Floats
 
-LEAF = 16  # nodes
+LEAF = 16  # nodes of a leaf: a group of near nodes, e.g. behind a switch
 KINDS = ("flat", "jobs", "tiers", "far")
 FARTHER = 1.35  # time between leaves over that within a leaf
 
 
 @dataclass(frozen=True)
 class Machine:
-    """How a machine is simulated.
+    """A simulated machine.
 
     Attributes:
-        nodes: their number.
-        values: per pair.
+        nodes: number of nodes.
+        values: number of values of each pair.
         kind: "flat": leaves; "jobs": with other jobs, which double the times of a leaf in a third of the values;
             "tiers": three classes of links; "far": a leaf that is 25 % farther.
-        noise: of each value, of logarithms.
-        spread: of links, of logarithms, the same in all values.
+        noise: standard deviation of the logarithm of each value.
+        spread: standard deviation of the logarithms of links, equal in all values of a link.
         outliers: share of values that are 2 to 8 times larger.
+        leaf: nodes of a leaf.
     """
 
     nodes: int = 64
@@ -32,10 +33,11 @@ class Machine:
     noise: float = 0.01
     spread: float = 0.03
     outliers: float = 0.01
+    leaf: int = LEAF
 
     def times(self, random: np.random.Generator) -> Floats:
-        """Log times, shape (values, nodes, nodes), symmetric."""
-        leaf = np.arange(self.nodes) // LEAF
+        """Draws log times, shape (values, nodes, nodes), symmetric; NaN on the diagonal."""
+        leaf = np.arange(self.nodes) // self.leaf
         base = np.where(apart(leaf), np.log(FARTHER), 0.0) + symmetric(random.normal(0, self.spread, self.shape))
         if self.kind == "tiers":
             base += np.where(apart(leaf // max(1, (leaf.max() + 1) // 2)), np.log(1.3), 0.0)
@@ -56,23 +58,23 @@ class Machine:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of a matrix."""
+        """Shape of a matrix of pairs."""
         return self.nodes, self.nodes
 
 
 def apart(group: np.ndarray) -> np.ndarray:
-    """Whether two nodes are of different groups."""
+    """Flags pairs of nodes of different groups, shape (n, n); `group`: group of each node."""
     return np.asarray(group[:, np.newaxis] != group)
 
 
 def symmetric(values: Floats) -> Floats:
-    """The upper triangle on both sides."""
+    """Copies the upper triangle of a matrix to the lower one; the diagonal is 0."""
     upper = np.triu(values, 1)
     return np.asarray(upper + upper.T)
 
 
 def slow_node(times: Floats, node: int, factor: float) -> Floats:
-    """The times with a slow node."""
+    """Makes a node slower by a factor, in both directions."""
     changed = times.copy()
     changed[:, node] += np.log(factor)
     changed[:, :, node] += np.log(factor)
@@ -80,7 +82,7 @@ def slow_node(times: Floats, node: int, factor: float) -> Floats:
 
 
 def slow_link(times: Floats, a: int, b: int, factor: float, both: bool = True) -> Floats:
-    """The times with a slow link, from a to b or in both directions."""
+    """Makes a link slower by a factor, from a to b or in both directions."""
     changed = times.copy()
     changed[:, a, b] += np.log(factor)
     if both:
@@ -89,7 +91,7 @@ def slow_link(times: Floats, a: int, b: int, factor: float, both: bool = True) -
 
 
 def shuffled(times: Floats, random: np.random.Generator) -> Floats:
-    """The same values on other pairs; all values of a pair stay together."""
+    """Shuffles values over pairs; all values of a pair stay together."""
     upper = np.triu_indices(times.shape[1], 1)
     changed = np.full(times.shape, np.nan)
     changed[:, *upper] = times[:, *upper][:, random.permutation(len(upper[0]))]

@@ -1,4 +1,7 @@
-"""Times of pairs of nodes, from logs of other tools or from `downbeat-bench pairs`."""
+"""Defines times of pairs of nodes, from logs of other tools (pair_results.py) or `downbeat-bench pairs` (pair_file.py).
+
+A setting is one kind of measurement of all pairs, e.g. sendrecv with 4 GPUs a node. Log times are natural logarithms.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ class Pairs(Table):
     round: Ints = column("round in which the pair was measured; of logs 0", "1")
     a: Ints = column("index of the first node", "1")
     b: Ints = column("index of the second node", "1")
-    direction: Ints = column("0 both, 1 from a to b, 2 from b to a", "1")
+    direction: Ints = column("0 both or unknown, 1 from a to b, 2 from b to a", "1")
     size: Ints = column("size of the message", "B")
-    value: Floats = column("time; of a bandwidth, size over bandwidth", "s")
+    value: Floats = column("time; for bandwidths, size divided by bandwidth", "s")
     launch: Ints = column("number among the launches of the pair, from 0", "1")
-    alone: Flags = column("whether no other pair was measured at the same time")
+    alone: Flags = column("true if no other pair was measured at the same time")
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,11 @@ class PairTimes:
     """The pairs of a machine under one setting.
 
     Attributes:
-        setting: in words: "sendrecv, 4 GPUs a node"; empty if there is only one.
-        names: of nodes, or of ranks.
-        pairs: their times.
-        rate: whether values are printed as bandwidths.
-        failed: pairs that gave no value, indices of nodes.
+        setting: in words, e.g. "sendrecv with 4 GPUs a node"; empty: the only setting.
+        names: names of nodes, or of ranks.
+        pairs: times of the pairs; `a` and `b` are indices of names.
+        rate: true: values are printed as bandwidths.
+        failed: pairs with a run but no value, indices of names.
     """
 
     setting: str
@@ -43,17 +46,17 @@ class PairTimes:
 
     @property
     def directed(self) -> bool:
-        """Whether the two directions of pairs were measured apart."""
+        """True if the two directions of pairs were measured separately."""
         return bool((self.pairs.direction != BOTH).any())
 
     def log_times(self) -> Floats:
-        """Logarithms of times, shape (values, nodes, nodes), from row to column; NaN where not measured.
+        """Returns log times, shape (values, nodes, nodes), from row to column; NaN: not measured.
 
-        Values of a pair are those of different sizes, launches and repetitions, each in a matrix of its own.
+        There is a matrix for each size, launch and repetition. Undirected times are in both triangles of a matrix.
         """
         pairs, nodes = self.pairs, len(self.names)
-        back = pairs.direction == BACKWARD
-        sender, receiver = np.where(back, pairs.b, pairs.a), np.where(back, pairs.a, pairs.b)
+        backward = pairs.direction == BACKWARD
+        sender, receiver = np.where(backward, pairs.b, pairs.a), np.where(backward, pairs.a, pairs.b)
         frame = pairs.frame("size", "launch").assign(sender=sender, receiver=receiver)
         frame["repetition"] = frame.groupby(["sender", "receiver", "size", "launch"]).cumcount()
         matrix = frame.groupby(["size", "launch", "repetition"]).ngroup().to_numpy()
@@ -64,10 +67,13 @@ class PairTimes:
         return times
 
     def printed(self) -> Floats:
-        """Logarithms of the printed values, their medians per pair: s, or s/B for bandwidths; shape (nodes, nodes)."""
+        """Returns the median log of the printed values of each pair, shape (nodes, nodes); NaN: not measured.
+
+        Printed values are times in s, or bandwidths in B/s; for bandwidths this is the log of the inverse, s/B.
+        """
         pairs = self.pairs
-        shown = pairs.replaced(value=pairs.value / np.maximum(pairs.size, 1)) if self.rate else pairs
-        times = PairTimes(self.setting, self.names, shown).log_times()
+        printed = pairs.replaced(value=pairs.value / np.maximum(pairs.size, 1)) if self.rate else pairs
+        times = PairTimes(self.setting, self.names, printed).log_times()
         known = ~np.isnan(times).all(axis=0)
         medians = np.full(known.shape, np.nan)
         medians[known] = np.nanmedian(times[:, known], axis=0)

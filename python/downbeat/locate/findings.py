@@ -1,7 +1,9 @@
-"""Finds slow nodes and links from the times of all pairs of nodes, and states them as facts.
+"""Finds slow nodes and links from the times of all pairs of nodes, and states them as facts, for `downbeat locate`.
 
-A setting is one kind of measurement of all pairs, e.g. a message size. A fault is a node or link that is slower than
-its peers, or than in a baseline: an earlier measurement. A link is a pair of nodes, in both directions or in one.
+A setting is one kind of measurement of all pairs, e.g. sendrecv with 4 GPUs a node. A fault is a node or link that is
+slower than its peers, the nearest nodes; with a baseline, an earlier measurement of the same setting, slower than in
+the baseline. A link is a pair of nodes, in both directions or in one. A leaf is a group of many slow nodes with common
+peers. Log times are natural logarithms; a deviation is the log time of a pair minus that of its peers or its baseline.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ from downbeat.statistics.faults import (
 from downbeat.statistics.peers import Deviations, peers_of
 from downbeat.tables import Floats
 
-MIN_SHIFT = 1.02  # smallest ratio of all pairs to a baseline that is reported
-MANY_FAILED = 3  # a node with this many failed pairs is named
+MIN_SHIFT = 1.02  # smallest ratio of the median pair to its baseline that is reported
+MIN_FAILED = 3  # a node with this many failed pairs, and a third of all failed pairs, is named
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,12 @@ class Findings:
     """The findings of a setting.
 
     Attributes:
-        times: times of its pairs.
+        times: times of the pairs in this setting.
         located: faults, with indices of nodes.
         accused: facts on slow nodes and links, nodes first.
         remarks: facts on the steadiness of the machine and on the power of the search.
-        deviations: log of the ratio to peers, or to the baseline; shape (nodes, nodes), NaN if not measured.
+        deviations: deviations of pairs, the larger of both ends, shape (nodes, nodes), from row to column; NaN: not
+            measured.
     """
 
     times: PairTimes
@@ -83,14 +86,18 @@ def find(settings: Sequence[PairTimes], baseline: Sequence[PairTimes] = (), sinc
 
     Args:
         settings: times of pairs in each setting.
-        baseline: earlier times of pairs; faults are then pairs that have become slower.
+        baseline: earlier times of pairs, with the same settings; faults are then nodes and links that became slower.
         since: name of the baseline.
 
     Raises:
         UsageError: there are too few nodes, or a setting has no baseline.
     """
     for times in settings:
-        check_nodes(times)
+        if len(times.names) < MIN_NODES:
+            raise UsageError(
+                f"there are pairs of {len(times.names)} nodes alone ({', '.join(times.names)}); a slow node cannot be "
+                f"told from a slow link with fewer than {MIN_NODES}; measure more pairs"
+            )
     level = FALSE_ALARM / len(settings)
     earlier = {times.setting: times for times in baseline}
     results = []
@@ -110,22 +117,23 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
         earlier: the same setting in the baseline; None without a baseline.
         since: name of the baseline.
     """
-    logs, printed = times.log_times(), times.printed()
-    expected = np.full(printed.shape, np.nan)
+    logs, medians = times.log_times(), times.printed()
+    baseline_medians = np.full(medians.shape, np.nan)
     if earlier:
-        baseline_logs, expected = aligned_to(times.names, earlier)
+        baseline_logs, baseline_medians = medians_of_baseline(times.names, earlier)
         logs = logs - baseline_logs
     logs = logs[~np.isnan(logs).all(axis=(1, 2))]
     if not len(logs):
         raise UsageError(f"the baseline has none of the pairs{f' of {times.setting!r}' if times.setting else ''}")
     located = locate(logs, times.directed, level)
-    against = Deviations.from_peers(printed, peers_of(printed), directed=True)
+    deviations = Deviations.from_peers(medians, peers_of(medians), directed=True)
     if earlier:
-        shift = float(np.nanmedian(printed - expected))
-        against = Deviations(printed - expected - shift, printed - expected - shift, against.scatter)
+        shift = float(np.nanmedian(medians - baseline_medians))
+        changes = medians - baseline_medians - shift
+        deviations = Deviations(changes, changes, deviations.scatter)
     nodes, links = (certainty(times, power) for power in (located.node_power, located.link_power))
     slow, undecided = (
-        tuple(slowness(times, printed, against, fault) for fault in faults)
+        tuple(describe(fault, times, medians, deviations) for fault in faults)
         for faults in (located.faults, located.undecided)
     )
     slow_nodes = [node for node in slow if node.counted == "pairs"]
@@ -136,35 +144,27 @@ def find_in(times: PairTimes, level: float, earlier: PairTimes | None, since: st
     if not located.steady:
         remarks.append(not_steady(times, located, bool(accused)))
     elif not accused and not undecided:
-        pairs = int(np.count_nonzero(~np.isnan(printed)) // (1 if times.directed else 2))
+        pairs = int(np.count_nonzero(~np.isnan(medians)) // (1 if times.directed else 2))
         remarks.append(NothingSlow(times.setting, since, len(times.names), pairs, located.values, nodes, links))
     if located.links_steady and located.link_power == 0:
         remarks.append(SingleValues(times.setting, located.values))
-    if earlier and max(shift, -shift) > math.log(MIN_SHIFT):
+    if earlier and abs(shift) > math.log(MIN_SHIFT):
         remarks.append(AllSlower(times.setting, since, math.exp(shift)))
-    return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(against.sender, against.receiver))
+    return Findings(times, located, tuple(accused), tuple(remarks), np.fmax(deviations.sender, deviations.receiver))
 
 
 def certainty(times: PairTimes, power: float) -> Certainty:
-    """The worth of an accusation."""
+    """States the certainty of accusations; `power`: share of planted faults that would have been found."""
     return Certainty(FALSE_ALARM, PLANTED, power, len(times.names))
 
 
-def check_nodes(times: PairTimes) -> None:
-    """Refuses pairs of too few nodes.
+def medians_of_baseline(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats]:
+    """Computes the median log time of each pair in a baseline, and that of its printed values.
 
-    Raises:
-        UsageError: there are fewer nodes than a search needs.
+    Args:
+        names: names of the nodes of the rows and columns to return; NaN: the baseline lacks the pair.
+        earlier: the baseline.
     """
-    if len(times.names) < MIN_NODES:
-        raise UsageError(
-            f"there are pairs of {len(times.names)} nodes alone ({', '.join(times.names)}); a slow node cannot be told "
-            f"from a slow link with fewer than {MIN_NODES}; measure more pairs"
-        )
-
-
-def aligned_to(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats]:
-    """Median log times of a baseline, measured and printed, for the nodes `names` in their order; NaN if missing."""
     index = {name: number for number, name in enumerate(earlier.names)}
     rows = np.array([index.get(name, -1) for name in names])
     pair_known = (rows >= 0) & (rows >= 0)[:, np.newaxis]
@@ -176,24 +176,24 @@ def aligned_to(names: Sequence[str], earlier: PairTimes) -> tuple[Floats, Floats
     return np.where(pair_known, medians[chosen], np.nan), np.where(pair_known, earlier.printed()[chosen], np.nan)
 
 
-def slowness(times: PairTimes, printed: Floats, against: Deviations, fault: Fault) -> Slowness:
-    """Describes a fault by the median value of its slow pairs, and that of their peers.
+def describe(fault: Fault, times: PairTimes, medians: Floats, deviations: Deviations) -> Slowness:
+    """Describes a fault by the median printed value of its slow pairs, and that of their peers.
 
     Args:
-        times: times of the setting.
-        printed: median log times of pairs.
-        against: deviations of these from peers.
         fault: a fault of the setting.
+        times: times of the setting.
+        medians: median log of the printed values of each pair.
+        deviations: deviations of these medians.
     """
     if fault.kind == "link":
-        value, deviation = printed[fault.members], against.link[fault.members]
+        value, deviation = medians[fault.members], deviations.link[fault.members]
     else:
         rows = list(fault.members)
-        is_receiver = fault.direction == BACKWARD
-        values, deviations = (printed.T, against.receiver.T) if is_receiver else (printed, against.sender)
-        slow = deviations[rows] > math.log(FACTOR)
+        as_sender, as_receiver = (medians, deviations.sender), (medians.T, deviations.receiver.T)
+        values, of_values = as_receiver if fault.direction == BACKWARD else as_sender
+        slow = of_values[rows] > math.log(FACTOR)
         value = float(np.median(values[rows][slow]))
-        deviation = value - float(np.median((values - deviations)[rows][slow]))
+        deviation = value - float(np.median((values - of_values)[rows][slow]))
     sign = -1.0 if times.rate else 1.0
     return Slowness(
         ends=tuple(times.names[node] for node in fault.members),
@@ -209,7 +209,7 @@ def slowness(times: PairTimes, printed: Floats, against: Deviations, fault: Faul
 
 
 def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
-    """The reasons why the machine is not steady; `named` is True if a node or link is named nevertheless."""
+    """States why the machine is not steady; `named`: a node or link is named nevertheless."""
     few_links = located.suspect_links <= MAX_LINKS * len(times.names)
     return NotSteady(
         setting=times.setting,
@@ -225,7 +225,7 @@ def not_steady(times: PairTimes, located: Located, named: bool) -> NotSteady:
 
 
 def failed_pairs(settings: Iterable[PairTimes]) -> list[FailedPairs]:
-    """The pairs without values; a fact joins the settings with the same failed pairs."""
+    """States the pairs without values; a fact joins the settings with the same failed pairs."""
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for times in settings:
         if times.failed:
@@ -234,6 +234,6 @@ def failed_pairs(settings: Iterable[PairTimes]) -> list[FailedPairs]:
     facts = []
     for pairs, names in groups.items():
         node, count = Counter(node for pair in pairs for node in pair).most_common(1)[0]
-        worst = count >= MANY_FAILED and count > len(pairs) / 3
-        facts.append(FailedPairs(tuple(names), pairs, node if worst else "", count if worst else 0))
+        has_many = count >= MIN_FAILED and count > len(pairs) / 3
+        facts.append(FailedPairs(tuple(names), pairs, node if has_many else "", count if has_many else 0))
     return facts

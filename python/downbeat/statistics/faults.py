@@ -46,7 +46,6 @@ class Fault:
         ratio: time divided by the time of the peers.
         slow: number of pairs (of a node) or values (of a link) that are slower than the peers by FACTOR.
         measured: number of measured pairs (of a node) or values (of a link).
-        chance: probability that a sound machine has a deviation this strong anywhere, at most 1.
     """
 
     kind: Kind
@@ -55,7 +54,6 @@ class Fault:
     ratio: float
     slow: int
     measured: int
-    chance: float
 
 
 @dataclass(frozen=True)

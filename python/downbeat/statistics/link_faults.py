@@ -116,7 +116,7 @@ class LinkScores:
 def link_faults(links: LinkScores, reported: Flags, directed: bool) -> list[Fault]:
     """Makes the faults of slow links, the slowest first; both directions of a link are one fault if both are slow."""
     faults = []
-    chances, counts, values = links.chances(), links.slow(), links.values
+    slow, values = links.slow(), links.values
     for a, b in np.argwhere(reported):
         both_ways = reported[b, a]
         if both_ways and a > b:
@@ -128,9 +128,8 @@ def link_faults(links: LinkScores, reported: Flags, directed: bool) -> list[Faul
                 members=(int(a), int(b)),
                 direction=FORWARD if directed and not both_ways else BOTH,
                 ratio=math.exp(links.deviation[ways].max()),
-                slow=int(counts[ways].sum()),
+                slow=int(slow[ways].sum()),
                 measured=int(values[ways].sum()),
-                chance=float(chances[ways].max()),
             )
         )
     return sorted(faults, key=lambda fault: -fault.ratio)

@@ -4,7 +4,8 @@ The score of a node is the median deviation of its pairs. A node is a suspect if
 the scores of all nodes and is at least log(FACTOR), also against nodes that are far from each other. A suspect is
 reported if chance does not explain it: were the deviations shuffled over pairs, as in a permutation test, some node
 would have a mean as large with at most the given probability. Hoeffding's bound for draws without replacement (1963,
-Theorem 4) gives this probability without shuffling.
+Theorem 4) gives this probability without shuffling. A far node, e.g. of a distant leaf, is slow with most nodes, but
+not with other far nodes; it is no suspect. A planted fault is a simulated slowdown, for the power of the search.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class NodeFaults:
     Attributes:
         faults: nodes and leaves, the slowest first.
         undecided: slow nodes that are not reported because there are fewer than FEW_NODES nodes.
-        explained: flags of the nodes of faults and of most undecided ones; a fault of the node explains slow links.
+        explained: flags of nodes whose fault explains slow links: of faults, and of undecided ones unless chance
+            explains these.
         suspected: flags of suspects.
         steady: few suspects are alone; otherwise only leaves are reported.
         planted_reported: flags of nodes that would have been reported if they had been PLANTED times slower.
@@ -160,9 +162,9 @@ def beyond_far(times: Floats, planted: float = 0.0) -> Floats:
 
 
 def planted_reported(times: Floats, deviations: Floats, scores: NodeScores, level: float) -> Flags:
-    """Flags nodes that would be reported if each of them, alone, were PLANTED times slower.
+    """Flags nodes that would be reported if they were PLANTED times slower, each in turn.
 
-    A slower node also changes the spread of all scores, and is no peer of other nodes any more.
+    A slower node also changes the spread of all scores, and is no longer a peer of other nodes.
 
     Args:
         times: log times, shape (n, n); the nodes are rows.
@@ -199,41 +201,47 @@ def find_node_faults(times: Floats, deviations: Deviations, peers: Ints, directe
     level /= len(sides)
     scores = {direction: NodeScores.of(side[1]) for direction, side in sides.items()}
     suspected = {direction: scores[direction].outliers(beyond_far(side[0]), level) for direction, side in sides.items()}
-    near = {direction: suspected[direction] & ~far_nodes(scores[direction].score, times, peers) for direction in sides}
-    slow = {direction: near[direction] & (scores[direction].chance <= level) for direction in sides}
-    groups, steady = suspect_groups(np.logical_or.reduce(list(near.values())), peers)
+    not_far = {d: suspected[d] & ~far_nodes(scores[d].score, times, peers) for d in sides}
+    reported = {d: not_far[d] & (scores[d].chance <= level) for d in sides}
+    groups, steady = suspect_groups(np.logical_or.reduce(list(not_far.values())), peers)
     faults, explained = [], np.zeros(len(peers), dtype=bool)
     for group in groups:
-        if directions := [direction for direction, flags in slow.items() if flags[group].all()]:
+        if directions := [direction for direction, flags in reported.items() if flags[group].all()]:
             faults.append(fault_of(group, {direction: scores[direction] for direction in directions}))
             explained[group] = True
-    reportable = [planted_reported(*side, scores[direction], level) for direction, side in sides.items()]
     undecided: list[Fault] = []
     if len(peers) < FEW_NODES:
         slower_way = np.fmax(times, times.T)
         apart = [node for node in range(len(peers)) if is_apart(slower_way, node)]
         undecided = [fault for fault in faults if fault.members[0] not in apart]
         faults = [fault for fault in faults if fault.members[0] in apart]
-        undecided += [apart_fault(scores, node) for node in apart if not explained[node]]
+        for node in apart:
+            if not explained[node]:
+                direction = max(scores, key=lambda direction: scores[direction].score[node])
+                undecided.append(fault_of([node], {direction: scores[direction]}))
     return NodeFaults(
         faults=sorted(faults, key=lambda fault: -fault.ratio),
         undecided=undecided,
         explained=explained,
         suspected=np.logical_or.reduce(list(suspected.values())),
         steady=steady,
-        planted_reported=np.logical_or.reduce(reportable),
+        planted_reported=np.logical_or.reduce([planted_reported(*sides[d], scores[d], level) for d in sides]),
     )
 
 
 def far_nodes(score: Floats, times: Floats, peers: Ints) -> Flags:
-    """Flags nodes that are fast with another slow node, as in a far leaf; two truly slow nodes are slow together."""
+    """Flags nodes that are fast with another slow node, like in a far leaf; two truly slow nodes are slow together."""
     near = float(np.nanmedian(np.take_along_axis(times, peers, axis=1)))
     fast = times < near + score[:, np.newaxis] / 2
     return np.asarray((fast & (score > score[:, np.newaxis] / 2)).any(axis=1))
 
 
 def suspect_groups(suspected: Flags, peers: Ints) -> tuple[list[list[int]], bool]:
-    """Groups suspects: leaves, then single nodes; without single nodes, and false, if the machine is not steady."""
+    """Groups suspects: leaves, then single nodes.
+
+    Returns:
+        The groups, without single nodes if these are too many; true if they are not too many.
+    """
     groups = leaves(np.flatnonzero(suspected), peers)
     alone = suspected.copy()
     alone[[node for group in groups for node in group]] = False
@@ -271,7 +279,6 @@ def fault_of(group: list[int], slow: Mapping[int, NodeScores]) -> Fault:
         ratio=math.exp(float(np.median(worst.score[group]))),
         slow=int(worst.slow[group].sum()),
         measured=int(worst.pairs[group].sum()),
-        chance=float(worst.chance[group].max()),
     )
 
 
@@ -279,10 +286,3 @@ def is_apart(times: Floats, node: int) -> bool:
     """True if all pairs of a node are slower than all pairs without it by FACTOR, so that no link explains them."""
     without = np.delete(np.delete(times, node, axis=0), node, axis=1)
     return bool(np.nanmin(times[node]) >= np.nanmax(without) + math.log(FACTOR))
-
-
-def apart_fault(scores: Mapping[int, NodeScores], node: int) -> Fault:
-    """Makes the fault of a node that `is_apart`, in the direction in which it is slower."""
-    direction, worst = max(scores.items(), key=lambda item: item[1].score[node])
-    ratio = math.exp(float(worst.score[node]))
-    return Fault("node", (node,), direction, ratio, int(worst.slow[node]), int(worst.pairs[node]), 1.0)

@@ -1,6 +1,7 @@
 """The view of `downbeat locate`: slow nodes and links, then remarks, a table of settings, and heat maps on pages.
 
-A setting is one kind of measurement of all pairs of nodes, e.g. a message size.
+A setting is one kind of measurement of all pairs of nodes, e.g. sendrecv with 4 GPUs a node. Facts that name slow nodes
+and links are accusations; all other facts are remarks.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from downbeat.output.records import table_rows
 from downbeat.statistics.faults import FACTOR
 from downbeat.text import PERCENT
 
-MAX_SLOW = 40  # rows of the slowest pairs on a page
-SCHEMA_VERSION = 1  # of the record
+MAX_SLOW = 40  # rows of the table of the slowest pairs
+SCHEMA_VERSION = 1  # of the JSON record
+# Columns of the table of settings.
 FIELDS = {
     "setting": Field("setting"),
     "pairs": Field("pairs", "number"),
@@ -35,17 +37,17 @@ FIELDS = {
 
 
 def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View:
-    """Makes the view: slow nodes and links, other remarks, failed pairs, settings, heat maps.
+    """Makes the view: slow nodes and links, remarks, failed pairs, settings, heat maps, the slowest pairs.
 
     Args:
         findings: findings of each setting.
-        depth: depth that is shown; pictures are drawn for pages only.
+        depth: depth of the output; heat maps are drawn for pages only.
     """
     accused = [fact for setting in findings for fact in setting.accused]
-    accused.sort(key=lambda fact: isinstance(fact, SlowLinks))
+    accused.sort(key=lambda fact: isinstance(fact, SlowLinks))  # nodes of all settings first
     remarks = [fact for setting in findings for fact in setting.remarks]
     remarks += failed_pairs(setting.times for setting in findings)
-    frame = summary(findings)
+    frame = settings_table(findings)
     blocks: list[Block] = [Line(fact, "answer") for fact in accused]
     blocks += [Line(fact, role_of(fact, bool(accused))) for fact in remarks]
     if len(findings) > 1:
@@ -55,7 +57,7 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
         from downbeat.locate.pictures import heat_map
 
         blocks += [heat_map(setting) for setting in findings]
-    slow = slowest(findings)
+    slow = slowest_pairs(findings)
     if len(slow):
         blocks.append(Table("The slowest pairs", slow, depth=Depth.PAGE))
     record: dict[str, object] = {
@@ -67,7 +69,7 @@ def locate_view(findings: Sequence[Findings], depth: Depth = Depth.TEXT) -> View
 
 
 def role_of(fact: Fact, accused: bool) -> Role:
-    """The role of a fact that names no slow node or link; `accused` is True if other facts name some."""
+    """Chooses the role of a remark; `accused`: other facts name slow nodes or links, so a remark is no answer."""
     if isinstance(fact, FailedPairs):
         return "warning"
     if accused or not isinstance(fact, NothingSlow | NotSteady | TooFewNodes):
@@ -75,8 +77,8 @@ def role_of(fact: Fact, accused: bool) -> Role:
     return "answer"
 
 
-def summary(findings: Sequence[Findings]) -> pd.DataFrame:
-    """The table of settings, a row per setting."""
+def settings_table(findings: Sequence[Findings]) -> pd.DataFrame:
+    """Makes the table of settings, a row for each."""
     return pd.DataFrame(
         [
             {
@@ -98,8 +100,8 @@ def summary(findings: Sequence[Findings]) -> pd.DataFrame:
     )
 
 
-def slowest(findings: Sequence[Findings]) -> pd.DataFrame:
-    """The pairs that take FACTOR times as long as their peers or longer, the slowest first."""
+def slowest_pairs(findings: Sequence[Findings]) -> pd.DataFrame:
+    """Makes the table of pairs that take at least FACTOR times as long as their peers, the slowest first."""
     rows = []
     for setting in findings:
         ratios = np.exp(setting.deviations)
@@ -111,7 +113,7 @@ def slowest(findings: Sequence[Findings]) -> pd.DataFrame:
 
 
 def following(paths: Sequence[Path], page: Path | None) -> tuple[Command, ...]:
-    """The next command after `downbeat locate`; none if a page was written or several files were read."""
+    """Suggests the next command after `downbeat locate`; none after a page, or with several files."""
     if page or len(paths) > 1:
         return ()
     return (Command((shlex.join(["downbeat", "locate", str(paths[0]), "-o", "pairs.html"]),), "next"),)

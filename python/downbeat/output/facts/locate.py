@@ -1,4 +1,9 @@
-"""Facts on slow nodes and links."""
+"""Facts on slow nodes and links, for `downbeat locate`.
+
+A setting is one kind of measurement of all pairs of nodes, in words, e.g. "sendrecv with 4 GPUs a node"; empty: the
+only setting. Peers are the nearest nodes, with which a node is compared; the peers of a link are the links of these
+nodes. `since` is the name of a baseline, an earlier measurement for comparison; empty: no baseline.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,19 @@ from downbeat.output.facts import Fact
 
 @dataclass(frozen=True)
 class Slowness:
-    """A node or link against its peers.
+    """A slow node, link or leaf, compared with its peers.
 
     Attributes:
-        ends: names: of a node, of the two ends of a link, or of the nodes of a leaf.
+        ends: names of a node, of the two ends of a link, or of the nodes of a leaf (a group with common peers).
         direction: 0 both or unknown, 1 from the first end, 2 to the first end.
-        value: s, or B/s if `is_rate`.
-        peers: the same of its peers.
-        is_rate: whether values are bandwidths.
-        ratio: time over that of its peers.
-        slow: slow pairs of a node, slow values of a link, or rounds in which it was slower than all its controls.
-        of: their number.
-        counted: what `slow` counts: "pairs", "values" or "rounds".
+        value: median time, s, or bandwidth, B/s.
+        peers: median time or bandwidth of the peers.
+        is_rate: true: `value` and `peers` are bandwidths.
+        ratio: time divided by the time of the peers.
+        slow: number of slow pairs of a node, of slow values of a link, or of fresh rounds in which the node or link was
+            slower than all its controls (pairs of peers in the same round).
+        of: number of measured pairs, values or rounds.
+        counted: unit of `slow` and `of`: "pairs", "values" or "rounds".
     """
 
     ends: tuple[str, ...]
@@ -36,13 +42,13 @@ class Slowness:
 
 @dataclass(frozen=True)
 class Certainty:
-    """What an accusation is worth.
+    """The certainty of naming slow nodes, or slow links.
 
     Attributes:
-        false_alarm: probability that a sound machine has any accusation, of all settings together.
-        planted: slowdown of the power.
-        power: share of nodes, or of links, at which such a slowdown would have been found; NaN: too few nodes.
-        nodes: their number.
+        false_alarm: probability that any node or link of a sound machine is named, in all settings together.
+        planted: slowdown for which the power is stated.
+        power: share of nodes, or of links, at which this slowdown would have been found; NaN: too few nodes.
+        nodes: number of nodes.
     """
 
     false_alarm: float
@@ -53,7 +59,7 @@ class Certainty:
 
 @dataclass(frozen=True)
 class SlowNode(Fact):
-    """A slow node, or several of a leaf. `since`: name of a baseline that it is compared with, or empty."""
+    """A slow node, or the slow nodes of a leaf."""
 
     setting: str
     since: str
@@ -63,7 +69,7 @@ class SlowNode(Fact):
 
 @dataclass(frozen=True)
 class SlowLinks(Fact):
-    """Slow links that no node explains. `since` as in SlowNode."""
+    """Slow links that no slow node explains."""
 
     setting: str
     since: str
@@ -73,18 +79,18 @@ class SlowLinks(Fact):
 
 @dataclass(frozen=True)
 class NotSteady(Fact):
-    """The machine is not steady.
+    """The machine is not steady, for at least one of four reasons.
 
     Attributes:
-        setting: of the pairs.
+        setting: setting of the pairs.
         nodes: number of nodes.
-        suspect_nodes: too many of them, or 0.
-        links: number of pairs without those of named nodes.
-        suspect_links: too many of them, or 0.
-        restless: share of pairs whose own values scatter by `spread`, or 0 if it is small.
-        unjudged: share of pairs whose peers scatter too much, or 0 if it is small.
-        spread: limit of `restless`.
-        named: whether a node or link is named nevertheless.
+        suspect_nodes: number of nodes that are slower than their peers; 0: no reason.
+        links: number of pairs of nodes without the pairs of named nodes.
+        suspect_links: number of pairs that are slower than their peers; 0: no reason.
+        restless: share of pairs whose own values scatter by more than `spread`; 0: no reason.
+        unjudged: share of pairs whose peers scatter too much to judge the pairs; 0: no reason.
+        spread: relative standard deviation.
+        named: true: a node or link is named nevertheless.
     """
 
     setting: str
@@ -100,7 +106,7 @@ class NotSteady(Fact):
 
 @dataclass(frozen=True)
 class NothingSlow(Fact):
-    """No node and no link is slow. `values`: per pair; `since` as in SlowNode."""
+    """No node and no link is slow; `values`: largest number of values of a pair."""
 
     setting: str
     since: str
@@ -122,7 +128,7 @@ class TooFewNodes(Fact):
 
 @dataclass(frozen=True)
 class FailedPairs(Fact):
-    """Pairs without a value although there was a run; `most`: node with most of them, if it has three or more."""
+    """Pairs with a run but no value; `most`: node with many of them, `count`; empty: no such node."""
 
     settings: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
@@ -132,7 +138,7 @@ class FailedPairs(Fact):
 
 @dataclass(frozen=True)
 class SingleValues(Fact):
-    """Most pairs have too few values to tell a slow link from disturbed measurements; nodes are judged."""
+    """Most pairs have too few values to tell a slow link from disturbed measurements; only nodes are judged."""
 
     setting: str
     values: int
@@ -140,7 +146,7 @@ class SingleValues(Fact):
 
 @dataclass(frozen=True)
 class AllSlower(Fact):
-    """The median over pairs of time over that of the baseline."""
+    """All pairs changed; `ratio`: time divided by the time in the baseline, median over pairs."""
 
     setting: str
     since: str
@@ -149,7 +155,7 @@ class AllSlower(Fact):
 
 @dataclass(frozen=True)
 class Outlier:
-    """A rank beyond the others: its value and the median of all."""
+    """A rank whose value differs from the median of the ranks."""
 
     rank: str
     value: float
@@ -158,15 +164,15 @@ class Outlier:
 
 @dataclass(frozen=True)
 class TakenProcessors(Fact):
-    """Ranks whose processor other work takes: the share of its time, and the median of the other ranks."""
+    """Ranks whose processor does other work; values: share of its time, medians: share of the other ranks."""
 
     ranks: tuple[Outlier, ...]
 
 
 @dataclass(frozen=True)
 class RankChecks(Fact):
-    """Ranks that are beyond the others by themselves. `quantity`: name of the variable; `unit`: s, 1/s or 1."""
+    """Ranks that differ from the other ranks without communication, in a column of RankStates."""
 
-    quantity: str
-    unit: str
+    quantity: str  # name of the column
+    unit: str  # s, 1/s or 1
     ranks: tuple[Outlier, ...]

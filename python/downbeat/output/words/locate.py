@@ -22,8 +22,9 @@ from downbeat.output.fields import digits_with_zeros, percent_text, short_time
 from downbeat.output.words.wording import long
 from downbeat.text import counted, listed
 
-MAX_LINKS = 8  # in a sentence
+MAX_LINKS = 8  # links in a sentence
 PLAIN = 3.0  # larger ratios need no second decimal
+# Column of RankStates -> words before the ranks and their values.
 QUANTITIES = {
     "loop_seconds": "a loop of fixed work takes",
     "wake_delay": "a sleep of a millisecond is too long by",
@@ -34,12 +35,12 @@ QUANTITIES = {
 
 
 def in_setting(setting: str) -> str:
-    """A setting within a sentence."""
+    """Words a setting within a sentence."""
     return f" in {setting}" if setting else ""
 
 
 def amount(value: float, is_rate: bool) -> str:
-    """A time or a bandwidth."""
+    """Formats a time or a bandwidth."""
     if not is_rate:
         return short_time(value)
     unit, factor = next((each for each in (("GB/s", 1e9), ("MB/s", 1e6)) if value >= each[1]), ("kB/s", 1e3))
@@ -47,12 +48,12 @@ def amount(value: float, is_rate: bool) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio in words."""
+    """Words a ratio."""
     return f"{ratio:.1f} times" if ratio >= PLAIN else f"{ratio:.2f} times"
 
 
 def name_of(slow: Slowness) -> str:
-    """The node, link or leaf, with its direction."""
+    """Names the node, link or leaf, with its direction."""
     if len(slow.ends) > 2:
         return f"A leaf ({listed(slow.ends)})"
     if len(slow.ends) == 1:
@@ -62,18 +63,18 @@ def name_of(slow: Slowness) -> str:
 
 
 def numbers_of(slow: Slowness) -> str:
-    """The values of a node or link, and those of its peers."""
+    """Words the value of a node, link or leaf, and the value of its peers."""
     value = amount(slow.value, slow.is_rate)
     return f"{value}, {'their' if len(slow.ends) > 2 else 'its'} peers {amount(slow.peers, slow.is_rate)}"
 
 
 def certainty_text(certainty: Certainty) -> str:
-    """The probability of a false alarm, and the power."""
+    """Words the probability of a false alarm, and the power."""
     return f"False alarm probability {100 * certainty.false_alarm:.2g} %; {power_text(certainty)}."
 
 
 def power_text(certainty: Certainty) -> str:
-    """What would have been found."""
+    """Words the power: the share of planted slowdowns that would have been found."""
     if math.isnan(certainty.power):
         return f"{certainty.nodes} nodes are too few to state what would have been found"
     return f"would have found {certainty.planted:g} times in {int(100 * certainty.power)} of 100"
