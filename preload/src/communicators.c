@@ -10,6 +10,8 @@
 #include "profile.h"
 #include "recording.h"
 
+#include "fnv1a.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -68,13 +70,6 @@ void communicators_end(void) {
     frame_leave(frame);
 }
 
-/* Adds a value to an FNV-1a hash. */
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    for (int i = 0; i < 8; ++i, value >>= 8)
-        hash = (hash ^ (value & 0xff)) * 0x100000001b3U;
-    return hash;
-}
-
 /* The processes of a group. */
 struct members {
     uint64_t hash; /* hash of the ranks in MPI_COMM_WORLD, in the group's order */
@@ -87,7 +82,7 @@ struct members {
 static struct members members_of(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
-    struct members members = {mix(0xcbf29ce484222325U, (uint64_t)size), INT_MAX, 0};
+    struct members members = {fnv1a_number(FNV1A_START, (uint64_t)size), INT_MAX, 0};
     int *ranks = calloc(2 * (size_t)size + 1, sizeof *ranks);
     if (ranks == NULL)
         return members;

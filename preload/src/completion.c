@@ -9,6 +9,8 @@
 #include "recorded_call.h"
 #include "samples.h"
 
+#include "split_mix.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -54,7 +56,7 @@ static void unlock_requests(void) {
 }
 
 static struct expected **bucket_of(MPI_Request request) {
-    return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
+    return &buckets[((uint64_t)(uintptr_t)request * GOLDEN_GAMMA) >> 52];
 }
 
 /* Inserts a request into the table, after requests with the same handle: MPI libraries use one handle for all

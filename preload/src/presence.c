@@ -13,6 +13,8 @@
 #include "process.h"
 #include "tables.h"
 
+#include "fnv1a.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +36,7 @@ static uint64_t key;       /* hash of the launcher's identity; 0: unknown */
 static int marked;         /* 1 if this process has created its mark */
 static char rank_text[16]; /* this process's rank, as the launcher writes it */
 
-/* Adds a text and an end mark to the key (FNV-1a). */
-static void add_to_key(const char *text) {
-    key = key == 0 ? 0xcbf29ce484222325U : key;
-    for (; *text != '\0'; ++text)
-        key = (key ^ (unsigned char)*text) * 0x100000001b3U;
-    key = (key ^ 0xff) * 0x100000001b3U;
-}
+static void add_to_key(const char *text) { key = fnv1a_text(key == 0 ? FNV1A_START : key, text); }
 
 /* Returns the word after an option in a command line of /proc; "" if the option is missing. */
 static const char *after_option(const char *words, size_t size, const char *option) {

@@ -7,6 +7,8 @@
 #include "recording.h"
 #include "tables.h"
 
+#include "split_mix.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,11 +39,10 @@ uint32_t recording_add_communicator(const struct trace_communicator *communicato
 }
 
 static uint32_t hash_key(const struct trace_row *key) {
-    uint64_t hash = ((uint64_t)key->site << 32 | key->communicator) * 0x9e3779b97f4a7c15U + key->phase;
-    hash ^=
-        ((uint64_t)(uint32_t)key->ranks << 32 | (uint32_t)key->operation << 16 | (uint32_t)key->kind << 8 | key->size) *
-        0xbf58476d1ce4e5b9U;
-    return (uint32_t)((hash * 0x94d049bb133111ebU) >> 32);
+    uint64_t place = ((uint64_t)key->site << 32 | key->communicator) + key->phase * GOLDEN_GAMMA;
+    uint64_t call =
+        (uint64_t)(uint32_t)key->ranks << 32 | (uint64_t)key->operation << 16 | (uint64_t)key->kind << 8 | key->size;
+    return (uint32_t)db_mix(db_mix(place) + call);
 }
 
 static int same_key(const struct trace_row *a, const struct trace_row *b) {

@@ -11,6 +11,8 @@
 #include "executable.h"
 #include "thread_memory.h"
 
+#include "split_mix.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -262,7 +264,7 @@ struct caches {
 PER_THREAD struct caches *caches;
 
 static uint64_t mixed(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+    hash = (hash ^ word) * GOLDEN_GAMMA;
     return hash ^ hash >> 32;
 }
 
@@ -356,7 +358,7 @@ static int is_binding(const void *address) {
 }
 
 const void *python_frame_caller(const void *address) {
-    unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U) >> 32) % CACHED;
+    unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * GOLDEN_GAMMA) >> 32) % CACHED;
     if (caches == NULL && !thread_memory((void **)(void *)&caches, sizeof *caches))
         return address;
     if (caches->callers[slot].address != address) {

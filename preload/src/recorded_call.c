@@ -12,6 +12,8 @@
 #include "thinning.h"
 #include "thread_memory.h"
 
+#include "split_mix.h"
+
 #include <string.h>
 
 PER_THREAD uint32_t thread_number = TRACE_NONE; /* number of this thread in records; TRACE_NONE: no record yet */
@@ -54,7 +56,7 @@ static struct trace_row *row_of(const struct call *call) {
         (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ phase_operation_kind;
     if (__builtin_expect(cache == NULL, 0) && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
         return find_row(call, phase);
-    struct cached *entry = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
+    struct cached *entry = &cache[(hash * GOLDEN_GAMMA) >> 57];
     if (entry->address != call->address || entry->identity != call->comm->identity || entry->bytes != call->bytes ||
         entry->phase_operation_kind != phase_operation_kind)
         *entry = (struct cached){call->address, call->comm->identity, call->bytes, phase_operation_kind,
@@ -63,14 +65,11 @@ static struct trace_row *row_of(const struct call *call) {
 }
 _Static_assert(CACHED == 1 << (64 - 57), "the hash is an index of the cache");
 
-/* Level of a call: number of trailing zeros of a hash (SplitMix64; Steele et al. 2014, Fig. 17) of its identity. All
- * processes compute the same level. One of 2^k calls has a level of at least k. */
+/* Level of a call: number of trailing zeros of a hash of its communicator and its number. All processes compute the
+ * same level. One of 2^k calls has a level of at least k. */
 static int level_of(const struct call *call) {
-    uint64_t hash = call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * 0x9e3779b97f4a7c15U;
-    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
-    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
-    hash ^= hash >> 31;
-    return __builtin_ctzll(hash | 1ULL << 62);
+    uint64_t hash = db_mix(call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * GOLDEN_GAMMA);
+    return __builtin_ctzll(hash | 1ULL << 62); /* at most 62 */
 }
 
 int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address) {

@@ -8,6 +8,8 @@
 #include "recording.h"
 #include "thread_memory.h"
 
+#include "split_mix.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
@@ -31,7 +33,7 @@ static int entries; /* number of entries in the table */
 static pthread_mutex_t lock = LOCK;
 PER_THREAD struct entry *cache;
 
-static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
+static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * GOLDEN_GAMMA; }
 
 /* Argument of find_build_id. */
 struct module {

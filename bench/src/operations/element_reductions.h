@@ -2,6 +2,8 @@
 // ranks and a function that combines two contributions as the operator does.
 #pragma once
 
+#include "split_mix.h"
+
 #include <algorithm>
 #include <complex>
 #include <cstdint>
@@ -83,11 +85,8 @@ struct Draw {
 
     /// 64 random bits from rank and index (SplitMix64; Steele, Lea, Flood 2014). Different `stream`s are independent.
     std::uint64_t bits(std::uint64_t stream = 0) const {
-        std::uint64_t z = index * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(rank) * 0xd1b54a32d192ed03 +
-                          (stream + 1) * 0x8cb92ba72f3d8dd7;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-        return z ^ (z >> 31);
+        return db_mix(index * GOLDEN_GAMMA + static_cast<std::uint64_t>(rank) * 0xd1b54a32d192ed03 +
+                      (stream + 1) * 0x8cb92ba72f3d8dd7);
     }
 
     /// 64 bits. Each bit is set on about one rank, so that the result of a logical or bitwise operation over many

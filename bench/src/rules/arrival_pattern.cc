@@ -3,6 +3,7 @@
 #include "rules/arrival_pattern.h"
 
 #include "rules/statistics.h"
+#include "split_mix.h"
 #include "text/parse.h"
 #include "text/words.h"
 
@@ -93,12 +94,7 @@ namespace {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the `index`-th number of a stream, from the seed and the index alone, so that
 /// each rank computes the same numbers by itself.
-std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) {
-    std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
+std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) { return db_mix(seed + (index + 1) * GOLDEN_GAMMA); }
 
 /// The `index`-th uniform number of a stream, between 0 and 1, both excluded.
 double draw(std::uint64_t seed, std::uint64_t index) {

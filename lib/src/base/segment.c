@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "base/segment.h"
 
-#include "base/hash.h"
+#include "fnv1a.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -49,7 +49,7 @@ static int64_t make_secret(const void *memory) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(text, sizeof text, "%ld %p %lld.%ld", (long)getpid(), memory, (long long)now.tv_sec, now.tv_nsec);
-    return (int64_t)db_hash(DB_HASH, text);
+    return (int64_t)fnv1a_text(FNV1A_START, text);
 }
 
 void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket *ticket) {

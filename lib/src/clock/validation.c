@@ -2,9 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "clock/validation.h"
 
-#include "base/split_mix.h"
 #include "clock/clock.h"
 #include "component_text.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "start/settings.h"
 
-#include "base/hash.h"
 #include "base/patience.h"
 #include "base/registry.h"
+#include "fnv1a.h"
 #include "start/published.h"
 
 #include <ctype.h>
@@ -401,11 +401,11 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
 }
 
 static int64_t hash_settings(const struct db_settings *settings) {
-    uint64_t value = DB_HASH;
+    uint64_t value = FNV1A_START;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
         format_setting(*entry, settings, text);
-        value = db_hash(value, text);
+        value = fnv1a_text(value, text);
     }
     return (int64_t)value;
 }
