@@ -129,14 +129,17 @@ ControlVariable ControlVariable::get(const std::string &name) {
 
 int ControlVariable::read() const {
     const Handle handle(index_, name_);
-    std::int64_t value = 0; // holds every integer type; narrower values fill the low bytes (little endian)
+    // Holds every integer type. MPI_T stores a narrower value in the first bytes, the low bytes on a little-endian
+    // machine.
+    std::int64_t value = 0;
     check_tool(MPI_T_cvar_read(handle.get(), &value), "MPI_T_cvar_read", name_);
     return static_cast<int>(value);
 }
 
 void ControlVariable::write(int value) const {
     const Handle handle(index_, name_);
-    check_tool(MPI_T_cvar_write(handle.get(), &value), "MPI_T_cvar_write", name_);
+    const std::int64_t wide = value; // a variable may have 8 bytes; see read()
+    check_tool(MPI_T_cvar_write(handle.get(), &wide), "MPI_T_cvar_write", name_);
     if (const int now = read(); now != value) {
         throw Error::here(fmt::format("{} was set to {} and reads {}", name_, value, now));
     }
