@@ -159,7 +159,8 @@ static int join(const char *path, const int *ranks, int count) {
     return code;
 }
 
-/* The first process of the node joins the files of all its processes. */
+/* The first process of the node joins the files of all its processes. If it has no memory for their ranks, it says so,
+ * and the files stay separate. */
 static void join_node(void) {
     char path[PATH_SIZE];
     int rank;
@@ -168,11 +169,14 @@ static void join_node(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_rank(node, &node_rank);
     PMPI_Comm_size(node, &size);
-    int *ranks = malloc((size_t)size * sizeof *ranks);
-    PMPI_Gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
-    if (node_rank == 0 && ranks != NULL) {
+    int *ranks = node_rank == 0 ? malloc((size_t)size * sizeof *ranks) : NULL;
+    int has_memory = ranks != NULL;
+    PMPI_Bcast(&has_memory, 1, MPI_INT, 0, node);
+    if (has_memory)
+        PMPI_Gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
+    if (node_rank == 0) {
         job_node_path(path, rank);
-        int code = join(path, ranks, size);
+        int code = has_memory ? join(path, ranks, size) : ENOMEM;
         if (code != 0)
             print_message("cannot write '%s': %s; the recording is in the files *.part in that directory", path,
                           output_reason(code));
