@@ -25,6 +25,7 @@ struct seal {
     int64_t secret;
 };
 
+/* The seal at the end of a segment's memory. */
 static struct seal *seal_of(const struct db_segment *segment) {
     return (struct seal *)((char *)segment->memory + segment->size);
 }
@@ -83,6 +84,7 @@ static int is_segment(const char *path) {
            strncmp(target, expected, sizeof expected - 1) == 0;
 }
 
+/* True if a file has the size of a segment of `size` bytes with its seal. */
 static int has_size(int descriptor, size_t size) {
     struct stat status;
     return fstat(descriptor, &status) == 0 && status.st_size == (off_t)(size + sizeof(struct seal));

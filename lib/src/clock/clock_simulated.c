@@ -33,6 +33,7 @@ static void wake_late(int64_t ticks) {
         sg_actor_sleep_for(strtod(sg_host_get_property_value(host, "late"), NULL));
 }
 
+/* Opens the clock. The host of the simulation is its identity. */
 static int simulated_open(struct db_clock *clock) {
     clock->simulated = 1;
     snprintf(clock->identity, sizeof clock->identity, "simulated@%.100s", sg_host_get_name(sg_host_self()));

@@ -42,7 +42,7 @@ static int serve_candidates(const struct db_channel *candidates, int size, const
  * since one of the two processes has lost its processor. */
 static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
-    int fast = 0;
+    int fast = 0; /* number of fast exchanges */
     int unfinished = 1;
     struct db_timeline_error error; /* not used: db_exchange_stop needs it */
     *shared = 0;

@@ -26,6 +26,7 @@ struct processors {
     uint64_t complement;     /* ~node, to compare the nodes of all processes by one union */
 };
 
+/* The number of processors in an affinity mask. */
 static int count_bits(const uint64_t words[WORDS]) {
     cpu_set_t set;
     memcpy(&set, words, sizeof set);
@@ -43,6 +44,7 @@ static uint64_t hash_of_node(void) {
     return fnv1a_text(fnv1a_text(FNV1A_START, kernel), name);
 }
 
+/* What this process reports to the others. */
 static struct processors local_processors(void) {
     struct processors local = {.node = hash_of_node()};
     cpu_set_t affinity;

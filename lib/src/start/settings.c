@@ -299,6 +299,7 @@ static const void *const settings_registry[] = {
 
 static const struct setting *find_setting(const char *key) { return db_registry_find(settings_registry, key); }
 
+/* Writes the keys of all settings, for error messages. */
 static void list_keys(char text[TEXT_SIZE]) {
     text[0] = '\0';
     db_registry_names(settings_registry, text, TEXT_SIZE);
@@ -316,6 +317,7 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
     key[length] = '\0';
 }
 
+/* True if a text begins with a prefix. */
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 /* Reads the variables of the settings whose `applied_first` is `first`. */
