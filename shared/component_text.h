@@ -18,6 +18,7 @@ struct db_slice {
     size_t length;
 };
 
+/* Makes a slice. */
 static inline struct db_slice db_slice_of(const char *text, size_t length) {
     struct db_slice part;
     part.text = text;
@@ -43,7 +44,8 @@ static inline int db_next_word(struct db_slice *list, struct db_slice *word) {
     return 1;
 }
 
-/* Splits "name(inside)". Without parentheses, inside->text is NULL. Returns 0, or -1 with a message. */
+/* Splits the text "name(inside)" of a component. Without parentheses, inside->text is NULL. Returns 0, or -1 with a
+ * message. */
 static inline int db_split_component(struct db_slice text, struct db_slice *name, struct db_slice *inside,
                                      char *message, size_t size) {
     const char *open = text.length > 0 ? (const char *)memchr(text.text, '(', text.length) : NULL;
@@ -78,8 +80,9 @@ static inline void db_explain_unknown(struct db_slice key, const char *const *ke
         snprintf(message + strlen(message), size - strlen(message), "%s%s", *keys, keys[1] == NULL ? "" : ", ");
 }
 
-/* Parses "key=value,...". `keys` ends with NULL. Sets values[i] to the value of keys[i]; its text is NULL if the key is
- * missing. Returns 0, or -1 with a message; `unknown` is then the key if it is unknown, else its text is NULL. */
+/* Parses the text inside the parentheses, "key=value,...". `keys` ends with NULL. Sets values[i] to the value of
+ * keys[i]; its text is NULL if the key is missing. Returns 0, or -1 with a message; `unknown` is then the key if it is
+ * unknown, else its text is NULL. */
 static inline int db_read_values(struct db_slice inside, const char *const *keys, struct db_slice *values,
                                  struct db_slice *unknown, char *message, size_t size) {
     for (size_t i = 0; keys[i] != NULL; ++i)

@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CRC32_SLICES = 8 };
+enum { CRC32_SLICES = 8 }; /* bytes that crc32_add processes at a time, with a table for each */
 
 /* State of a computation. It contains the tables, since they are computed in microseconds and globals are avoided. */
 struct crc32 {
-    uint32_t table[CRC32_SLICES][256];
-    uint32_t state; /* complement of the CRC of the data so far */
+    uint32_t table[CRC32_SLICES][256]; /* [n][byte]: what a byte adds to the state once n further bytes follow it */
+    uint32_t state;                    /* complement of the CRC of the data so far */
 };
 
+/* Begins a computation: fills the tables. */
 static inline void crc32_begin(struct crc32 *crc) {
     const uint32_t polynomial = 0xedb88320U; /* IEEE 802.3, bits reversed */
     for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -32,6 +33,7 @@ static inline void crc32_begin(struct crc32 *crc) {
     crc->state = 0xffffffffU;
 }
 
+/* Adds `size` bytes of data. */
 static inline void crc32_add(struct crc32 *crc, const void *data, size_t size) {
     const unsigned char *at = (const unsigned char *)data;
     uint32_t state = crc->state;
@@ -46,6 +48,7 @@ static inline void crc32_add(struct crc32 *crc, const void *data, size_t size) {
     crc->state = state;
 }
 
+/* Returns the CRC of the data so far. */
 static inline uint32_t crc32_value(const struct crc32 *crc) { return ~crc->state; }
 
 #endif

@@ -13,7 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OUTPUT_PATH = 4096 }; /* size of paths, bytes */
+enum {
+    OUTPUT_PATH = 4096,       /* size of paths, bytes */
+    OUTPUT_SUFFIX = 16,       /* bytes that a path leaves for the end of the name of a temporary file */
+    OUTPUT_MAX_LINKS = 32,    /* links that are followed; more are a loop */
+    OUTPUT_MAX_RETRIES = 100, /* names of temporary files that are tried if files with these names exist */
+};
 
 struct output_file {
     int file;                    /* descriptor; negative: not open */
@@ -36,7 +41,7 @@ static inline int output_is_special(const char *path) {
 /* Replaces a path that is a symbolic link by its target, if the link belongs to this user or root. Returns 0, or an
  * error number: ELOOP for a link of another user. */
 static inline int output_follow(char path[OUTPUT_PATH]) {
-    for (int links = 0; links < 32 && !output_is_special(path); ++links) {
+    for (int links = 0; links < OUTPUT_MAX_LINKS && !output_is_special(path); ++links) {
         char text[OUTPUT_PATH];
         char next[2 * OUTPUT_PATH];
         struct stat link;
@@ -52,7 +57,7 @@ static inline int output_follow(char path[OUTPUT_PATH]) {
         text[length] = '\0';
         const char *slash = text[0] == '/' ? NULL : strrchr(path, '/');
         snprintf(next, sizeof next, "%.*s%s", slash == NULL ? 0 : (int)(slash + 1 - path), path, text);
-        if (strlen(next) >= OUTPUT_PATH - 16)
+        if (strlen(next) >= OUTPUT_PATH - OUTPUT_SUFFIX)
             return ENAMETOOLONG;
         strcpy(path, next);
     }
@@ -65,7 +70,7 @@ static inline int output_create(struct output_file *output, const char *path, in
     struct timespec now;
     output->file = -1;
     output->temporary[0] = '\0';
-    if (strlen(path) >= OUTPUT_PATH - 16)
+    if (strlen(path) >= OUTPUT_PATH - OUTPUT_SUFFIX)
         return ENAMETOOLONG;
     strcpy(output->path, path);
     const int code = named ? output_follow(output->path) : 0;
@@ -76,17 +81,16 @@ static inline int output_create(struct output_file *output, const char *path, in
         output->file = open(output->path, O_WRONLY | O_CLOEXEC);
         if (output->file < 0)
             return errno;
-        return fstat(output->file, &status) == 0 && S_ISREG(status.st_mode)
-                   ? ELOOP
-                   : 0; /* ELOOP: the file was replaced since the check */
+        const int was_replaced = fstat(output->file, &status) == 0 && S_ISREG(status.st_mode); /* since the check */
+        return was_replaced ? ELOOP : 0;
     }
     clock_gettime(CLOCK_REALTIME, &now);
     for (long tries = 0; output->file < 0; ++tries) {
         const unsigned long number = (unsigned long)(now.tv_nsec + tries) ^ (unsigned long)getpid() << 12U;
-        snprintf(output->temporary, sizeof output->temporary, "%.*s.%08lx", OUTPUT_PATH - 16, output->path,
+        snprintf(output->temporary, sizeof output->temporary, "%.*s.%08lx", OUTPUT_PATH - OUTPUT_SUFFIX, output->path,
                  number & 0xffffffffU);
         output->file = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (output->file < 0 && (errno != EEXIST || tries == 100)) {
+        if (output->file < 0 && (errno != EEXIST || tries == OUTPUT_MAX_RETRIES)) {
             output->temporary[0] = '\0';
             return errno;
         }

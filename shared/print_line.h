@@ -1,4 +1,4 @@
-/* Lines of the library and libdownbeat-preload on standard error. */
+/* Lines that the library and libdownbeat-preload print on standard error. */
 #ifndef DOWNBEAT_SHARED_PRINT_LINE_H
 #define DOWNBEAT_SHARED_PRINT_LINE_H
 
@@ -17,7 +17,7 @@
 static inline void print_line(const char *text) {
     char line[4096];
     size_t length = 0;
-    while (*text != '\0' && length < sizeof line - 8) {
+    while (*text != '\0' && length < sizeof line - 8) { /* leaves space for an escape of 4 bytes and a 0 */
         size_t bytes = utf8_length(text, SIZE_MAX);
         if (bytes == 0)
             length += (size_t)snprintf(line + length, 5, "\\x%02x", (unsigned char)*text++);
@@ -35,7 +35,7 @@ static inline void await_line_read(void) {
     if (fstat(STDERR_FILENO, &file) != 0 || !S_ISFIFO(file.st_mode))
         return;
     for (int i = 0; i < 1000 && ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0; ++i) {
-        const struct timespec pause = {0, 1000000};
+        const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000}; /* 1 ms */
         nanosleep(&pause, NULL);
     }
 }

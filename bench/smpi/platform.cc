@@ -24,18 +24,20 @@ namespace sg = simgrid::s4u;
 namespace {
 
 constexpr const char *variable = "SIMULATED_PLATFORM";
-constexpr double speed = 1e9;                   // flop/s: computation is not simulated, but a host must have one
+constexpr double speed = 1e9;                   // flop/s; computation is not simulated, but a host must have a speed
 constexpr double within_node = 1e10;            // bytes/s
 constexpr double pareto_shape = 1.5;            // as in the literature on estimators of clock offsets
-constexpr double default_noise_length = 100e-6; // seconds, a tick of the kernel and what it runs
-constexpr double longest_tail = 10000.0;        // times its scale: a switch does not keep a packet forever
+constexpr double default_noise_length = 100e-6; // s, about a tick of the kernel and the work in it
+constexpr double longest_tail = 10000.0; // maximum of a tail delay, in units of `tail`: switches drop old packets
 
+/// The parsed description of the platform.
 struct Spec {
-    std::string text;
-    std::string topology;
-    std::map<std::string, double> values;
+    std::string text;                         // the complete description
+    std::string topology;                     // "cluster", "fat-tree" or "dragonfly"
+    std::map<std::string, double> values;     // of the parameters, by name
     std::map<std::string, std::string> words; // the values as they are written
 
+    /// The value of a parameter. Throws std::invalid_argument if it is missing.
     double at(const std::string &key) const {
         const auto value = values.find(key);
         if (value == values.end()) {
@@ -43,11 +45,12 @@ struct Spec {
         }
         return value->second;
     }
-    /// The same, or `absent` where it is not written.
-    double at(const std::string &key, double absent) const { return values.contains(key) ? at(key) : absent; }
+    /// The value of a parameter, or `fallback` if it is missing.
+    double at(const std::string &key, double fallback) const { return values.contains(key) ? at(key) : fallback; }
     unsigned count(const std::string &key) const { return static_cast<unsigned>(std::lround(at(key))); }
 };
 
+/// Parses the environment variable. Throws std::invalid_argument if it is missing or not valid.
 Spec read_spec() {
     const char *text = std::getenv(variable);
     if (text == nullptr) {
@@ -74,12 +77,13 @@ Spec read_spec() {
     return spec;
 }
 
+/// Creates the host of a node. A faulty node computes more slowly by factor slow_core.
 sg::Host *make_host(sg::NetZone *zone, unsigned long id, const Spec &spec) {
     const bool faulty = static_cast<double>(id) == spec.at("faulty", -1.0);
     return zone->create_host("node-" + std::to_string(id), faulty ? speed / spec.at("slow_core", 1.0) : speed);
 }
 
-/// Sets how waits on the hosts end: lib/src/clock/clock_simulated.c.
+/// Sets the hosts' properties on late ends of waits, for lib/src/clock/clock_simulated.c.
 void set_waits(const sg::Engine &engine, const Spec &spec) {
     if (spec.at("late_share") <= 0.0) {
         return;
@@ -91,7 +95,7 @@ void set_waits(const sg::Engine &engine, const Spec &spec) {
     }
 }
 
-/// Sets what bench/smpi/mpi/processor_check.cc reads: the processor of the node with a fault.
+/// Sets the properties of the faulty node's processor, for bench/smpi/mpi/processor_check.cc.
 void set_processor(const sg::Engine &engine, const Spec &spec) {
     if (spec.at("faulty", -1.0) < 0.0) {
         return;
@@ -101,12 +105,14 @@ void set_processor(const sg::Engine &engine, const Spec &spec) {
     host->set_property("noise_length", std::to_string(spec.at("noise_length", default_noise_length)));
 }
 
+/// Creates the link between ranks of one node.
 sg::Link *make_loopback(sg::NetZone *zone, unsigned long id, const Spec &spec) {
     return zone->create_link("loopback-" + std::to_string(id), within_node)
         ->set_sharing_policy(sg::Link::SharingPolicy::FATPIPE)
         ->set_latency(spec.at("local_latency"));
 }
 
+/// A cluster: all nodes are connected to one switch.
 sg::NetZone *make_cluster(const Spec &spec) {
     sg::NetZone *zone = sg::create_star_zone("cluster");
     for (unsigned id = 0; id < spec.count("nodes"); ++id) {
@@ -122,6 +128,7 @@ sg::NetZone *make_cluster(const Spec &spec) {
     return zone;
 }
 
+/// Functions by which SimGrid creates the nodes of a topology and their loopback links.
 sg::ClusterCallbacks callbacks(const Spec &spec) {
     return {[spec](sg::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
                 return std::make_pair(make_host(zone, id, spec)->get_netpoint(),
@@ -156,7 +163,7 @@ sg::NetZone *make_dragonfly(const Spec &spec) {
                                      spec.at("latency"), sg::Link::SharingPolicy::SPLITDUPLEX);
 }
 
-/// A node that is planted with a fault, or one of its links.
+/// The fault of a node, or of one of its links, that the description may contain.
 class Fault {
 public:
     explicit Fault(const Spec &spec)
@@ -166,7 +173,7 @@ public:
 
     bool is_planted() const { return node_ >= 0; }
 
-    /// How many times as long a message takes.
+    /// Factor by which the fault lengthens a message; 1 if it does not concern these nodes.
     double slowness(int source, int destination) const {
         if (source == node_ && (peer_ < 0 || destination == peer_)) {
             return out_;
@@ -174,29 +181,31 @@ public:
         return destination == node_ && (peer_ < 0 || source == peer_) ? in_ : 1.0;
     }
 
-    /// The probability that a message meets the node without a processor, and how long it then waits at most.
+    /// The probability that a message arrives while the node has no processor for it.
     double noise(int source, int destination) const { return source == node_ || destination == node_ ? noise_ : 0.0; }
+    /// The maximum time for which such a message waits, s.
     double noise_length() const { return length_; }
 
 private:
-    int node_;
-    int peer_;
-    double out_;
-    double in_;
-    double noise_;
-    double length_;
+    int node_;      // number of the faulty node; -1: none
+    int peer_;      // only messages from and to this node are slow; -1: of all nodes
+    double out_;    // factor for messages from the node
+    double in_;     // factor for messages to the node
+    double noise_;  // see noise()
+    double length_; // see noise_length()
 };
 
+/// The number in a host's name, "node-<number>".
 int number_of(const sg::Host *host) { return std::atoi(host->get_cname() + 5); }
 
-/// The delay of each message beyond that of the links, the same for the same seed.
+/// The random delay of each message in addition to the latency of the links. Equal seeds give equal delays.
 class Noise {
 public:
     explicit Noise(const Spec &spec)
         : jitter_(spec.at("jitter")), tail_(spec.at("tail")), tail_share_(spec.at("tail_share")),
           asymmetry_(spec.at("asymmetry")), fault_(spec), random_(static_cast<std::uint64_t>(spec.at("seed"))) {}
 
-    /// The factor by which a message's latency differs.
+    /// The latency of a message with its random delay, relative to the latency of the links.
     double operator()(double, const sg::Host *source, const sg::Host *destination, const std::vector<sg::Link *> &links,
                       const std::unordered_set<sg::NetZone *> &) {
         if (source == destination) {
@@ -226,10 +235,10 @@ public:
 private:
     double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; } // above 0
 
-    double jitter_;
-    double tail_;
-    double tail_share_;
-    double asymmetry_;
+    double jitter_;     // mean of an exponential delay of each message, s
+    double tail_;       // scale of a Pareto delay of some messages, s
+    double tail_share_; // share of messages with a Pareto delay
+    double asymmetry_;  // relative difference of latency between the directions
     Fault fault_;
     std::mt19937_64 random_;
 };

@@ -20,6 +20,7 @@
 namespace bench {
 namespace {
 
+/// The arguments, with the program's name, as one line for files.
 std::string command_line(int argc, char **argv) { return fmt::format("{}", fmt::join(argv, argv + argc, " ")); }
 
 /// Throws Error::usage if an argument is not printable UTF-8, because arguments are written to files and tables.
@@ -47,6 +48,8 @@ void wait_by_rank() {
     std::this_thread::sleep_for(std::min(rank, max_steps) * std::chrono::milliseconds(300));
 }
 
+/// Parses the command line and runs the requested work. If all ranks know an error, rank 0 prints it; other errors are
+/// thrown.
 ExitStatus run(int argc, char **argv) {
     const Communicator comm;
     try {
@@ -88,7 +91,7 @@ void handle_file_size_signal() {
 int main(int argc, char **argv) {
     bench::handle_file_size_signal();
     try {
-        bench::prepare_algorithms(argc, argv);
+        bench::prepare_algorithms(argc, argv); // sets the variables of algorithms that MPI reads in MPI_Init
     } catch (const std::exception &error) {
         bench::print_error(error.what());
         return static_cast<int>(bench::ExitStatus::failure);
@@ -106,7 +109,7 @@ int main(int argc, char **argv) {
         // same message.
         bench::wait_by_rank();
         bench::print_error(bench::text_of(error));
-        await_line_read();
+        await_line_read(); // because a launcher may discard unread output when a rank aborts
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(bench::ExitStatus::failure));
     }
     MPI_Finalize();

@@ -14,7 +14,10 @@ static int mpi_runs(void) {
     return initialized && !finalized;
 }
 
+/* The communicator of a Fortran handle. */
 static MPI_Comm comm_of(MPI_Fint comm) { return mpi_runs() ? MPI_Comm_f2c(comm) : MPI_COMM_NULL; }
+
+/* The functions below are those of mpix_harmonize.h and downbeat/clock.h with integer handles. */
 
 int downbeat_f_harmonize(MPI_Fint comm, int *flag) { return MPIX_Harmonize(comm_of(comm), flag); }
 

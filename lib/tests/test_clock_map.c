@@ -1,7 +1,7 @@
 /* Clock maps: global times, bounds and expected errors by hand. */
-#include "base/split_mix.h"
 #include "check.h"
 #include "clock/clock_map.h"
+#include "split_mix.h"
 
 static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-9 * fabs(expected)); }
 

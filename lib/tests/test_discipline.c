@@ -1,8 +1,8 @@
 /* A disciplined clock against the same model without a filter: offsets and rate as one Gaussian process, conditioned on
  * all measurements at once. */
-#include "base/split_mix.h"
 #include "check.h"
 #include "offset/discipline.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The validation clock follows its settings: offset, skew and wander as given, the same for a seed. Without MPI. */
-#include "base/split_mix.h"
 #include "check.h"
 #include "clock/clock.h"
 #include "clock/validation.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <string.h>

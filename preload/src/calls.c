@@ -25,7 +25,8 @@ static void call_leave(struct call *call, int code) {
         clocks_after_collective();
 }
 
-/* Ends the call that starts a nonblocking collective; `code` is MPI's error code. */
+/* Ends the call that starts a nonblocking collective; `code` is MPI's error code. The call also waits for its
+ * completion if it has no row but a sample may begin (samples.h). */
 static void call_started(struct call *call, int code, const MPI_Request *request) {
     int64_t now = recording_ticks();
     frame_leave(call->frame);
@@ -164,6 +165,7 @@ static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, uintptr_
         harmonized = starts_agree(&call, requested, &code);
     if (code == MPI_SUCCESS)
         code = harmonized ? starts_barrier(&call) : real(comm);
+    /* A barrier that this process did not request begins no sample; it only takes part in those of other processes. */
     if (harmonized && requested)
         starts_end(&call, code);
     else

@@ -13,7 +13,7 @@
 
 /* A duplicate of MPI_COMM_WORLD; its global clock is that of the trace. */
 static MPI_Comm world = MPI_COMM_NULL;
-static int rank;
+static int rank; /* rank of this process in `world` */
 
 /* All processes have the same number of collectives on MPI_COMM_WORLD. When it reaches `next_decision`, process 0
  * decides if a synchronization is due. */
@@ -22,7 +22,7 @@ static int64_t next_decision;           /* number of collectives at the next dec
 static int64_t collectives_at_decision; /* number of collectives at the last decision */
 static int64_t decision_ticks;          /* time of the last decision, ticks */
 static int64_t sync_ticks;              /* time of the last synchronization, ticks */
-#define FIRST_DECISION 16
+#define FIRST_DECISION 16 /* number of collectives; any small number, from which their rate is estimated */
 
 /* Stores the local clock and its settings in the recording. */
 static void set_clock(const Downbeat_clock *clock) {
@@ -38,7 +38,8 @@ static void set_clock(const Downbeat_clock *clock) {
     recording_set_clock(clock, name, strtod(wander, NULL));
 }
 
-/* Reads a system clock several times, and returns the narrowest reading, since any reading may be interrupted. */
+/* Reads a system clock 20 times between two readings of the local clock, and returns the reading with the shortest time
+ * between them, since any reading may be interrupted. */
 static struct trace_reading read_system_clock(clockid_t id) {
     struct trace_reading best = {.width = INT64_MAX};
     for (int i = 0; i < 20; ++i) {
@@ -112,36 +113,41 @@ void clocks_end(void) {
     frame_leave(frame);
 }
 
-/* On process 0: sets words[0] to 1 if a synchronization is due, and words[1] to the number of collectives until the
- * next decision, estimated from the rate of collectives. */
-static void decide_due(int64_t words[2]) {
+/* Process 0's decision, which it broadcasts as two numbers. */
+struct decision {
+    int64_t is_due;     /* 1 if a synchronization is due */
+    int64_t until_next; /* number of collectives until the next decision, estimated from the rate of collectives */
+};
+
+/* Decides if a synchronization is due. Process 0 only. */
+static struct decision decide(void) {
     int64_t now = recording_ticks();
     double tick = recording_tick_ns() * 1e-9;
     double per_call = (double)(now - decision_ticks) * tick / (double)(collectives - collectives_at_decision);
     double waited = (double)(now - sync_ticks) * tick;
-    words[0] = waited >= settings.sync_every;
-    double remaining = words[0] ? settings.sync_every : settings.sync_every - waited;
+    int is_due = waited >= settings.sync_every;
+    double remaining = is_due ? settings.sync_every : settings.sync_every - waited;
     double calls = per_call > 0.0 ? remaining / per_call : 1.0;
-    words[1] = calls < 1.0 ? 1 : calls > 1e9 ? 1000000000 : (int64_t)calls + 1;
     decision_ticks = now;
     collectives_at_decision = collectives;
+    return (struct decision){is_due, calls < 1.0 ? 1 : calls > 1e9 ? 1000000000 : (int64_t)calls + 1};
 }
 
 void clocks_after_collective(void) {
     if (++collectives < next_decision)
         return;
-    int64_t words[2] = {0, 0};
+    struct decision decision = {0};
     FRAME(frame);
     frame_enter(frame);
     if (rank == 0)
-        decide_due(words);
-    int code = PMPI_Bcast(words, 2, MPI_INT64_T, 0, world);
+        decision = decide();
+    int code = PMPI_Bcast(&decision, 2, MPI_INT64_T, 0, world);
     frame_leave(frame);
     if (code != MPI_SUCCESS)
         return;
-    if (words[0])
+    if (decision.is_due)
         clocks_synchronize();
-    next_decision = collectives + words[1];
+    next_decision = collectives + decision.until_next;
 }
 
 /* --- for `downbeat timebase`, a program that makes only these calls */

@@ -2,7 +2,8 @@
 #ifndef DOWNBEAT_PRELOAD_CLOCKS_H
 #define DOWNBEAT_PRELOAD_CLOCKS_H
 
-/* Synchronize the clocks of all processes, and record the map. Collective over MPI_COMM_WORLD. */
+/* Synchronize the clocks of all processes, and record the map. Collective over MPI_COMM_WORLD. clocks_begin, the first
+ * one, returns MPI's error code; clocks_end is the last one. */
 int clocks_begin(void);
 void clocks_synchronize(void);
 void clocks_end(void);

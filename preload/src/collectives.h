@@ -7,18 +7,20 @@
  * from the arguments of the call; with gather, scatter, allgather and alltoall, it is the number of bytes of one block,
  * as in the OSU Micro-Benchmarks; -1: unknown. `root` is the root argument.
  *
- * The macros and functions in column `bytes` are defined in calls.c: COMM is the struct comm of the communicator, whose
- * `peers` is the number of blocks. bytes_of(count, datatype) is count times the size of the datatype. `rooted` also has
- * the root as an argument, and is -1 if the root is MPI_ROOT or MPI_PROC_NULL, on intercommunicators. SUM(counts, n)
- * adds n counts. EACH(counts, datatypes, n) adds the bytes of n blocks with different datatypes. MPI_Neighbor_alltoallv
- * and w have unknown sizes, because the number of neighbors is not kept. */
+ * The macros and functions in column `bytes` are defined in calls.c. COMM is the struct comm of the communicator: its
+ * `size` is the number of processes in the group of this process; its `peers` is the number of blocks that this process
+ * exchanges, i.e. the size of the other group of an intercommunicator, else `size`. bytes_of(count, datatype) is count
+ * times the size of the datatype. `rooted` also has the root as an argument, and is -1 if the root is MPI_ROOT or
+ * MPI_PROC_NULL, on intercommunicators. SUM(counts, n) adds n counts. EACH(counts, datatypes, n) adds the bytes of n
+ * blocks with different datatypes. MPI_Neighbor_alltoallv and w have unknown sizes, because the number of neighbors is
+ * not kept. */
 #ifndef DOWNBEAT_PRELOAD_COLLECTIVES_H
 #define DOWNBEAT_PRELOAD_COLLECTIVES_H
 
 #include <mpi.h>
 #include <stdint.h>
 
-#define NO_ROOT INT32_MIN
+#define NO_ROOT INT32_MIN /* value of `root` for collectives without a root */
 
 #define BARRIER(X) X(Barrier, barrier, (MPI_Comm comm), (comm), 0, NO_ROOT)
 

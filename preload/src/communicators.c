@@ -10,13 +10,15 @@
 #include "profile.h"
 #include "recording.h"
 
+#include "fnv1a.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED 8 /* per thread */
+#define CACHED 8 /* entries of a thread's cache */
 #define BUCKETS 1024
 
 /* Number of communicators that were created with a key. The keys are in a hash table of chained entries. */
@@ -26,7 +28,8 @@ struct count {
     uint64_t created;
 };
 
-/* A communicator that this thread has used. Valid if its generation is the current one. */
+/* A communicator that this thread has used. Valid if its generation is the current one: MPI reuses the handle of a
+ * freed communicator. */
 struct cached {
     MPI_Comm handle;
     struct comm *comm;
@@ -41,7 +44,7 @@ static pthread_mutex_t lock = LOCK;        /* for attaching data to communicator
 static pthread_mutex_t counts_lock = LOCK; /* for counts */
 /* Incremented whenever a communicator is freed, which invalidates the threads' caches. */
 static _Atomic uint64_t generation = 1;
-PER_THREAD struct cached cache[CACHED];
+PER_THREAD struct cached cache[CACHED]; /* by handle */
 
 void communicators_forget(struct comm *comm) {
     ++generation;
@@ -68,13 +71,6 @@ void communicators_end(void) {
     frame_leave(frame);
 }
 
-/* Adds a value to an FNV-1a hash. */
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    for (int i = 0; i < 8; ++i, value >>= 8)
-        hash = (hash ^ (value & 0xff)) * 0x100000001b3U;
-    return hash;
-}
-
 /* The processes of a group. */
 struct members {
     uint64_t hash; /* hash of the ranks in MPI_COMM_WORLD, in the group's order */
@@ -87,7 +83,7 @@ struct members {
 static struct members members_of(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
-    struct members members = {mix(0xcbf29ce484222325U, (uint64_t)size), INT_MAX, 0};
+    struct members members = {fnv1a_number(FNV1A_START, (uint64_t)size), INT_MAX, 0};
     int *ranks = calloc(2 * (size_t)size + 1, sizeof *ranks);
     if (ranks == NULL)
         return members;
@@ -96,7 +92,7 @@ static struct members members_of(MPI_Group group) {
     PMPI_Group_translate_ranks(group, size, ranks, world_group, ranks + size);
     for (int i = 0; i < size; ++i) {
         int rank = ranks[size + i];
-        members.hash = mix(members.hash, (uint32_t)rank);
+        members.hash = fnv1a_number(members.hash, (uint32_t)rank);
         members.outside += rank == MPI_UNDEFINED;
         if (rank != MPI_UNDEFINED && rank < members.lowest)
             members.lowest = rank;
@@ -165,8 +161,8 @@ static void describe(struct comm *comm, uint64_t origin) {
     }
     comm->is_world = !comm->inter && relation != MPI_UNEQUAL;
     if (origin == 0) /* unknown creation: count the group's communicators in the order of their first calls */
-        origin = mix(members.hash, next_number(members.hash));
-    comm->identity = mix(origin, members.hash);
+        origin = fnv1a_number(members.hash, next_number(members.hash));
+    comm->identity = fnv1a_number(origin, members.hash);
     entry.identity = comm->identity;
     entry.size = comm->size;
     entry.rank = comm->rank;
@@ -224,19 +220,19 @@ struct comm *communicator_of(MPI_Comm handle) {
 /* Counts also on processes that will not be in the new communicator. */
 uint64_t communicators_child(MPI_Comm handle) {
     const struct comm *parent = communicator_of(handle);
-    return parent != NULL ? mix(parent->identity, next_number(parent->identity)) : 0;
+    return parent != NULL ? fnv1a_number(parent->identity, next_number(parent->identity)) : 0;
 }
 
 /* Origin of a communicator that only the processes of one or two groups create. The tag of the call distinguishes
  * concurrent creations. */
 static uint64_t tagged(uint64_t key, int tag) {
-    key = mix(key, (uint32_t)tag);
-    return mix(key, next_number(key));
+    key = fnv1a_number(key, (uint32_t)tag);
+    return fnv1a_number(key, next_number(key));
 }
 
 uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag) {
     const struct comm *parent = communicator_of(handle);
-    return parent != NULL ? tagged(mix(parent->identity, hash_group(group)), tag) : 0;
+    return parent != NULL ? tagged(fnv1a_number(parent->identity, hash_group(group)), tag) : 0;
 }
 
 /* The groups need not have a common communicator as a parent. So the key is a hash of the two groups, which are known

@@ -8,6 +8,7 @@
 
 struct waiting_sample;
 
+/* Data of a communicator. */
 struct comm {
     MPI_Comm handle;
     uint64_t identity;         /* hash, the same on all its processes */

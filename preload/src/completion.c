@@ -9,6 +9,8 @@
 #include "recorded_call.h"
 #include "samples.h"
 
+#include "split_mix.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -22,7 +24,7 @@ struct expected {
     MPI_Request request;
     struct call call;                       /* the collective's call */
     int persistent;                         /* 1 for a persistent collective */
-    enum { IDLE, STARTING, STARTED } round; /* state of a persistent collective */
+    enum { IDLE, STARTING, STARTED } state; /* state of a persistent collective */
     int doubtful; /* 1 if the request may be complete: a completing call failed or was abandoned by a jump */
     int root;     /* root argument of a persistent collective */
     const MPI_Comm *new_comm; /* the new communicator of MPI_Comm_idup; else NULL */
@@ -53,8 +55,9 @@ static void unlock_requests(void) {
         pthread_mutex_unlock(&lock);
 }
 
+/* The bucket of the table to which a request's handle belongs. */
 static struct expected **bucket_of(MPI_Request request) {
-    return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
+    return &buckets[((uint64_t)(uintptr_t)request * GOLDEN_GAMMA) >> 52];
 }
 
 /* Inserts a request into the table, after requests with the same handle: MPI libraries use one handle for all
@@ -129,7 +132,7 @@ static struct expected *add_request(MPI_Request request, const struct call *call
         expected->request = request; /* field by field: clearing the structure takes as long as a timestamp */
         expected->call = *call;
         expected->persistent = 0;
-        expected->round = IDLE;
+        expected->state = IDLE;
         expected->doubtful = 0;
         expected->new_comm = NULL;
         stale = link_last(expected);
@@ -209,6 +212,7 @@ static struct expected *take(MPI_Request request) {
     return expected;
 }
 
+/* Returns the table's persistent request with this handle; NULL if the table has no such request. */
 static struct expected *find_persistent(MPI_Request request) {
     if (request == MPI_REQUEST_NULL)
         return NULL;
@@ -218,6 +222,7 @@ static struct expected *find_persistent(MPI_Request request) {
     return expected != NULL && expected->persistent ? expected : NULL;
 }
 
+/* Adds an entry to the free list that all threads share. */
 static void free_shared(struct expected *expected) {
     lock_requests();
     expected->next = free_entries;
@@ -239,6 +244,7 @@ static void end_thread(void *value) {
 
 static void make_thread_key(void) { has_thread_key = pthread_key_create(&thread_key, end_thread) == 0; }
 
+/* Registers this thread's destructor; returns 1 on success. */
 static int set_destructor(void) {
     pthread_once(&thread_key_once, make_thread_key);
     has_destructor = has_thread_key && pthread_setspecific(thread_key, &buckets) == 0; /* any pointer except NULL */
@@ -248,6 +254,7 @@ static int set_destructor(void) {
 /* Returns 1 if this thread's destructor will free its memory; registers the destructor if necessary. */
 static int ensure_destructor(void) { return has_destructor || set_destructor(); }
 
+/* Frees the entry of a request; each thread keeps one for its next request. */
 static void free_request(struct expected *expected) {
     RECORDING_ADD32(outstanding, -1);
     if (thread_free_entry == NULL && ensure_destructor())
@@ -258,40 +265,40 @@ static void free_request(struct expected *expected) {
 
 /* Removes a request whose completion cannot be observed. */
 static void discard(struct expected *expected) {
-    if (expected->call.row != NULL && (!expected->persistent || expected->round == STARTED))
+    if (expected->call.row != NULL && (!expected->persistent || expected->state == STARTED))
         recording_release(expected->call.row);
     free_request(expected);
 }
 
-/* Completes a request at `now`, by a call that began at `begin` and completed `together` collectives; the time of the
- * call is divided among them. Does nothing if `expected` is NULL. */
-static void complete(struct expected *expected, int64_t begin, int64_t now, int together) {
+/* Completes a request at `now`, by a call that began at `begin` and completed this number of `collectives`; the time of
+ * the call is divided among them. Does nothing if `expected` is NULL. */
+static void complete(struct expected *expected, int64_t begin, int64_t now, int collectives) {
     if (expected == NULL)
         return;
     if (expected->new_comm != NULL) {
         communicators_created(*expected->new_comm, expected->origin);
-    } else if (!expected->persistent || expected->round == STARTED) {
+    } else if (!expected->persistent || expected->state == STARTED) {
         struct call *call = &expected->call;
         call->exit = now;
         ticks_in_other_calls = 0;
         if (call->row != NULL)
-            RECORDING_ADD(call->row->waits, together == 1 ? now - begin : (now - begin) / together);
+            RECORDING_ADD(call->row->waits, collectives == 1 ? now - begin : (now - begin) / collectives);
         if (call->record != NULL) {
             call->record->waited = begin;
-            call->record->together = (uint16_t)(together < UINT16_MAX ? together : UINT16_MAX);
+            call->record->together = (uint16_t)(collectives < UINT16_MAX ? collectives : UINT16_MAX);
         }
         call_complete(call);
         if (call->comm != NULL && call->comm->waiting != NULL)
             samples_complete(call->comm, &(struct sampled_operation){call->bytes, call->operation, call->kind},
                              call->entry, call->exit);
     }
-    expected->round = IDLE;
+    expected->state = IDLE;
     if (!expected->persistent)
         free_request(expected);
 }
 
 /* Returns 1 if a call may complete a request of the table. */
-static inline int expecting(int is_program_call) {
+static inline int may_complete(int is_program_call) {
     if (!is_program_call || !library_begun)
         return 0;
     if (__builtin_expect(taken_requests != NULL, 0))
@@ -299,16 +306,17 @@ static inline int expecting(int is_program_call) {
     return __atomic_load_n(&outstanding, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns 1 if the requests that the call has taken are still valid. */
-static int leave_expecting(uintptr_t frame) {
+/* Ends a call that completes requests. Returns 1 if the requests that it has taken are still valid, i.e. if no jump has
+ * abandoned it. */
+static int leave_completion(uintptr_t frame) {
     if (!frame_leave(frame))
         return 0;
     taken_requests = NULL;
     return 1;
 }
 
-/* Takes all requests of a call from the table. Returns an array with NULL for handles that are not in the table; NULL
- * if out of memory. */
+/* Takes all requests of a call from the table. Returns an array of this thread with NULL for handles that are not in
+ * the table; NULL if out of memory. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {
     if (requests > scratch_size) {
         struct expected **larger = ensure_destructor() ? realloc(scratch, (size_t)requests * sizeof *scratch) : NULL;
@@ -324,12 +332,12 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
 
 /* Ends a call that has completed all of its requests (done = 1) or none. `code` is MPI's error code. */
 static void complete_all(int requests, struct expected **batch, int64_t begin, int64_t now, int code, int done) {
-    int together = 0;
+    int collectives = 0;
     for (int i = 0; i < requests; ++i)
-        together += batch[i] != NULL;
+        collectives += batch[i] != NULL;
     for (int i = 0; i < requests; ++i)
         if (code == MPI_SUCCESS && done)
-            complete(batch[i], begin, now, together);
+            complete(batch[i], begin, now, collectives);
         else
             return_request(batch[i], code != MPI_SUCCESS);
 }
@@ -340,10 +348,10 @@ static void complete_all(int requests, struct expected **batch, int64_t begin, i
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
         int is_program_call = frame_enter(frame);                                                                      \
-        struct expected *expected = expecting(is_program_call) ? take(*request) : NULL;                                \
+        struct expected *expected = may_complete(is_program_call) ? take(*request) : NULL;                             \
         int64_t begin = timed_begin(is_program_call);                                                                  \
         int code = REAL(Name) arguments;                                                                               \
-        int valid = leave_expecting(frame);                                                                            \
+        int valid = leave_completion(frame);                                                                           \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (expected != NULL && valid && code == MPI_SUCCESS && (done))                                                \
             complete(expected, begin, now, 1);                                                                         \
@@ -361,10 +369,11 @@ BOTH(SINGLE_COMPLETION, Test, (MPI_Request * request, int *flag, MPI_Status *sta
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
         int is_program_call = frame_enter(frame);                                                                      \
-        struct expected **batch = expecting(is_program_call) && count > 0 ? take_all(count, array_of_requests) : NULL; \
+        struct expected **batch =                                                                                      \
+            may_complete(is_program_call) && count > 0 ? take_all(count, array_of_requests) : NULL;                    \
         int64_t begin = timed_begin(is_program_call);                                                                  \
         int code = REAL(Name) arguments;                                                                               \
-        int valid = leave_expecting(frame);                                                                            \
+        int valid = leave_completion(frame);                                                                           \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (batch != NULL && valid)                                                                                    \
             complete_all(count, batch, begin, now, code, done);                                                        \
@@ -379,11 +388,11 @@ BOTH(ALL_COMPLETION, Testall, (int count, MPI_Request array_of_requests[], int *
 /* Ends a call that has completed the `outcount` requests at `indices`; the other requests return to the table. */
 static void complete_some(int requests, struct expected **batch, int64_t begin, int64_t now, int code, int outcount,
                           const int *indices) {
-    int together = 0;
+    int collectives = 0;
     for (int i = 0; i < outcount; ++i)
-        together += batch[indices[i]] != NULL;
+        collectives += batch[indices[i]] != NULL;
     for (int i = 0; i < outcount; ++i) {
-        complete(batch[indices[i]], begin, now, together);
+        complete(batch[indices[i]], begin, now, collectives);
         batch[indices[i]] = NULL;
     }
     for (int i = 0; i < requests; ++i)
@@ -396,10 +405,11 @@ static void complete_some(int requests, struct expected **batch, int64_t begin, 
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
         int is_program_call = frame_enter(frame);                                                                      \
-        struct expected **batch = expecting(is_program_call) && count > 0 ? take_all(count, array_of_requests) : NULL; \
+        struct expected **batch =                                                                                      \
+            may_complete(is_program_call) && count > 0 ? take_all(count, array_of_requests) : NULL;                    \
         int64_t begin = timed_begin(is_program_call);                                                                  \
         int code = REAL(Name) arguments;                                                                               \
-        int valid = leave_expecting(frame);                                                                            \
+        int valid = leave_completion(frame);                                                                           \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (batch != NULL && valid)                                                                                    \
             complete_some(count, batch, begin, now, code, code == MPI_SUCCESS ? outcount : 0, indices);                \
@@ -435,7 +445,7 @@ static void forget_request(MPI_Request request) {
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
         FRAME(frame);                                                                                                  \
-        if (expecting(frame_enter(frame)) && *request != MPI_REQUEST_NULL)                                             \
+        if (may_complete(frame_enter(frame)) && *request != MPI_REQUEST_NULL)                                          \
             forget_request(*request);                                                                                  \
         int code = REAL(Function)(request);                                                                            \
         frame_leave(frame);                                                                                            \
@@ -443,7 +453,8 @@ static void forget_request(MPI_Request request) {
     }
 BOTH(FREE_REQUEST, Request_free, (MPI_Request * request))
 
-/* Begins a start of a persistent collective, which is recorded as a separate call. */
+/* Begins a start of a persistent collective, which is recorded as a separate call. Returns NULL if the request is not
+ * that of a persistent collective, or if the start is not recorded. */
 static struct expected *begin_round(MPI_Request request) {
     struct expected *expected = find_persistent(request);
     if (expected == NULL)
@@ -453,20 +464,20 @@ static struct expected *begin_round(MPI_Request request) {
         return NULL;
     expected->call.is_persistent_init = 0;
     call_record(&expected->call, expected->call.bytes, expected->root);
-    expected->round = STARTING;
+    expected->state = STARTING;
     return expected;
 }
 
-/* Ends a start, by a call that returned at `now` and started `together` collectives; the time of the call is divided
- * among them. */
-static void end_start(struct expected *expected, int code, int64_t now, int together) {
-    expected->round = code == MPI_SUCCESS ? STARTED : IDLE;
+/* Ends a start, by a call that returned at `now` and started this number of `collectives`; the time of the call is
+ * divided among them. */
+static void end_start(struct expected *expected, int code, int64_t now, int collectives) {
+    expected->state = code == MPI_SUCCESS ? STARTED : IDLE;
     if (code != MPI_SUCCESS)
         return;
     ticks_in_other_calls = 0;
     if (expected->call.row != NULL) {
         recording_hold(expected->call.row);
-        RECORDING_ADD(expected->call.row->waits, (now - expected->call.entry) / together);
+        RECORDING_ADD(expected->call.row->waits, (now - expected->call.entry) / collectives);
     }
     if (expected->call.record != NULL)
         expected->call.record->returned = now;
@@ -474,17 +485,18 @@ static void end_start(struct expected *expected, int code, int64_t now, int toge
 
 /* Begins the starts of all persistent collectives of a call. Returns their number. */
 static int begin_rounds(int count, const MPI_Request *requests) {
-    int together = 0;
+    int collectives = 0;
     for (int i = 0; i < count; ++i)
-        together += begin_round(requests[i]) != NULL;
-    return together;
+        collectives += begin_round(requests[i]) != NULL;
+    return collectives;
 }
 
-static void end_starts(int count, const MPI_Request *requests, int code, int64_t now, int together) {
-    for (int i = 0; i < count && together > 0; ++i) {
+/* Ends the starts that begin_rounds() began; `collectives` is its result. For the other arguments, see end_start(). */
+static void end_starts(int count, const MPI_Request *requests, int code, int64_t now, int collectives) {
+    for (int i = 0; i < count && collectives > 0; ++i) {
         struct expected *expected = find_persistent(requests[i]);
-        if (expected != NULL && expected->round == STARTING)
-            end_start(expected, code, now, together);
+        if (expected != NULL && expected->state == STARTING)
+            end_start(expected, code, now, collectives);
     }
 }
 
@@ -494,10 +506,10 @@ static void end_starts(int count, const MPI_Request *requests, int code, int64_t
         FRAME(frame);                                                                                                  \
         int is_program_call = frame_enter(frame);                                                                      \
         int64_t begin = timed_begin(is_program_call);                                                                  \
-        int together = expecting(is_program_call) ? begin_rounds(count, requests) : 0;                                 \
+        int collectives = may_complete(is_program_call) ? begin_rounds(count, requests) : 0;                           \
         int code = REAL(Function) arguments;                                                                           \
         frame_leave(frame);                                                                                            \
-        end_starts(count, requests, code, timed_end(TRACE_REQUESTS, begin), together);                                 \
+        end_starts(count, requests, code, timed_end(TRACE_REQUESTS, begin), collectives);                              \
         return code;                                                                                                   \
     }
 BOTH(PERSISTENT_STARTS, Start, (MPI_Request * request), (request), 1, request)

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <stdint.h>
 
+/* A range of addresses. */
 struct range {
     uintptr_t begin;
     uintptr_t end;

@@ -27,11 +27,13 @@ extern const char __stop_downbeat_fortran[] __attribute__((visibility("hidden"))
 /* Largest number of frames in a backtrace. */
 #define DEPTH 256
 
+/* Which wrappers are active on this thread's stack. */
 struct callers {
     int c;       /* 1 if a C wrapper is active */
     int fortran; /* 1 if a Fortran wrapper is active */
 };
 
+/* True if a return address is in a wrapper of fortran.c. */
 static int is_fortran(const char *address) {
     /* A return address is after the call, so it may be the end of the section but not its begin. */
     return address > __start_downbeat_fortran && address <= __stop_downbeat_fortran;
@@ -43,7 +45,7 @@ static struct callers find_callers(void) {
     Dl_info library = {.dli_fbase = NULL};
     Dl_info object;
     struct callers callers = {0};
-    int latest = 1;
+    int latest = 1; /* 1 in the first frames of the backtrace: this function and the wrapper that was called last */
     int count = backtrace(addresses, DEPTH);
     dladdr((void *)(uintptr_t)frame_unwound, &library);
     for (int i = 0; i < count; ++i) {

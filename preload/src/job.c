@@ -15,7 +15,6 @@
 static char job[64];       /* prefix of file names: date, time and process ID of rank 0 */
 static int directory_made; /* 1 if this process has created the directory */
 
-/* Creates parent directories, too. */
 int job_make_directory(void) {
     char partial[PATH_SIZE];
     snprintf(partial, sizeof partial, "%s", settings.directory);

@@ -46,11 +46,13 @@ union front {
     char bytes[2 * TRACE_HEADER_SIZE];
 };
 
+/* Writes a front at an offset of a file. Returns 0, or an errno. */
 static int write_front(int target, const union front *front, off_t offset) {
     ssize_t written = pwrite(target, front->bytes, sizeof front->bytes, offset);
     return written == (ssize_t)sizeof front->bytes ? 0 : written < 0 ? errno : EIO;
 }
 
+/* Reads the page of a directory or header at an offset of a file. Returns 0, or an errno. */
 static int read_page(int source, void *page, int64_t offset) {
     ssize_t received = pread(source, page, TRACE_HEADER_SIZE, offset);
     return received == TRACE_HEADER_SIZE ? 0 : received < 0 ? errno : EIO;

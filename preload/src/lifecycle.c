@@ -36,29 +36,35 @@ static int directory_code;                  /* errno of creating the directory; 
  * lowest rank with a tolerable problem, prints it. Returns 1 if there are only tolerable problems, 0 if there are none.
  */
 static int end_on_problem(int rank) {
+    /* Minima over all ranks. */
+    enum { INTOLERABLE_RANK, PROBLEM_RANK, DIRECTORY_EXISTED, MINIMA };
     int has_problem = problem[0] != '\0';
-    /* Minima over all ranks: rank of an intolerable problem; 0 if a process has created the directory; rank of any
-     * problem. */
-    int local[3] = {has_problem && !tolerable ? rank : INT_MAX, !job_made_directory(), has_problem ? rank : INT_MAX};
-    int lowest[3];
-    PMPI_Allreduce(local, lowest, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    int local[MINIMA];
+    int lowest[MINIMA];
+    local[INTOLERABLE_RANK] = has_problem && !tolerable ? rank : INT_MAX;
+    local[PROBLEM_RANK] = has_problem ? rank : INT_MAX;
+    local[DIRECTORY_EXISTED] = !job_made_directory(); /* the minimum is 0 if any process has created it */
+    PMPI_Allreduce(local, lowest, MINIMA, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
         presence_remove_verdict();
-    if (lowest[0] != INT_MAX ? lowest[0] == rank : lowest[2] == rank)
+    int must_end = lowest[INTOLERABLE_RANK] != INT_MAX;
+    if (rank == lowest[must_end ? INTOLERABLE_RANK : PROBLEM_RANK])
         print_message("%s", problem);
-    if (lowest[0] == INT_MAX)
-        return lowest[2] != INT_MAX;
+    if (!must_end)
+        return lowest[PROBLEM_RANK] != INT_MAX;
     PMPI_Finalize();
-    if (!lowest[1]) /* any process may remove it, since the launcher may kill its creator once another process has ended
-                     */
+    /* Any process may remove the directory, since the launcher may kill its creator once another process has ended. */
+    if (!lowest[DIRECTORY_EXISTED])
         rmdir(settings.directory);
     exit(2);
 }
 
-/* Ends the program if processes have different settings of those that the library's collectives depend on. */
+/* Ends the program if processes have different settings of those that the library's collectives depend on. A setting is
+ * equal on all processes if its maximum equals its minimum, which is the negative maximum of the negative values. */
 static void end_if_settings_differ(int rank) {
-    int64_t local[2] = {settings.harmonize + 2 * settings.any_caller, (int64_t)(settings.sync_every * 1e6)};
-    int64_t words[4] = {local[0], -local[0], local[1], -local[1]};
+    int64_t barriers = settings.harmonize + 2 * settings.any_caller;
+    int64_t sync_every_us = (int64_t)(settings.sync_every * 1e6);
+    int64_t words[4] = {barriers, -barriers, sync_every_us, -sync_every_us};
     int64_t maxima[4];
     PMPI_Allreduce(words, maxima, 4, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
     if (maxima[0] != -maxima[1] || maxima[2] != -maxima[3])
@@ -88,7 +94,7 @@ static const char *remedy(int code) {
     }
 }
 
-/* Called by MPI when a communicator is freed. */
+/* Called by MPI when a communicator is freed. `value` is its struct comm. */
 static int forget_communicator(MPI_Comm handle, int keyval, void *value, void *extra) {
     struct comm *comm = value;
     (void)handle;
@@ -122,7 +128,7 @@ static void begin_recording(void) {
     int code = directory_code;
     if (code == 0)
         code = recording_open(path, rank, size, settings.record ? settings.records : 0, level == MPI_THREAD_MULTIPLE);
-    tolerable = recording_is_scarce(code);
+    tolerable = is_exhaustion(code);
     if (code != 0)
         snprintf(problem, sizeof problem, "cannot write '%.400s': %s; %s%s", path, strerror(code),
                  tolerable ? "nothing is recorded; " : "", remedy(code));
@@ -159,7 +165,8 @@ static int join(const char *path, const int *ranks, int count) {
     return code;
 }
 
-/* The first process of the node joins the files of all its processes. */
+/* The first process of the node joins the files of all its processes. If it has no memory for their ranks, it says so,
+ * and the files stay separate. */
 static void join_node(void) {
     char path[PATH_SIZE];
     int rank;
@@ -168,11 +175,14 @@ static void join_node(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_rank(node, &node_rank);
     PMPI_Comm_size(node, &size);
-    int *ranks = malloc((size_t)size * sizeof *ranks);
-    PMPI_Gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
-    if (node_rank == 0 && ranks != NULL) {
+    int *ranks = node_rank == 0 ? malloc((size_t)size * sizeof *ranks) : NULL;
+    int has_memory = ranks != NULL;
+    PMPI_Bcast(&has_memory, 1, MPI_INT, 0, node);
+    if (has_memory)
+        PMPI_Gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
+    if (node_rank == 0) {
         job_node_path(path, rank);
-        int code = join(path, ranks, size);
+        int code = has_memory ? join(path, ranks, size) : ENOMEM;
         if (code != 0)
             print_message("cannot write '%s': %s; the recording is in the files *.part in that directory", path,
                           output_reason(code));
@@ -181,6 +191,7 @@ static void join_node(void) {
     PMPI_Comm_free(&node);
 }
 
+/* Ends the recording and disables the library. */
 static void end_recording(void) {
     library_enabled = 0;
     library_begun = 0;

@@ -1,11 +1,14 @@
-/* Wrappers of functions that create and name communicators, for the identities in communicators.c. */
+/* Wrappers of functions that create and name communicators, for the identities in communicators.c. MPI_Comm_spawn,
+ * MPI_Comm_accept, MPI_Comm_connect and MPI_Comm_join are not wrapped: the communicator has processes of other jobs,
+ * and gets its identity in the first call that uses it, like every communicator of unknown origin. */
 #include "communicators.h"
 #include "completion.h"
 #include "frames.h"
 #include "process.h"
 #include "recorded_call.h"
 
-/* X(Name, parameters, arguments, origin (communicators.h)) */
+/* X(Name, parameters, arguments, origin): `origin` is a hash of the creation that is the same on all processes of the
+ * new communicator (communicators.h). */
 #define MAKERS(X)                                                                                                      \
     X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), communicators_child(comm))                       \
     X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm),                   \
@@ -40,7 +43,7 @@
       communicators_child(intercomm))
 
 /* Wrapper of a function that creates a communicator; `created` is evaluated on success. `begin` is 0 if the program
- * did not make the call. */
+ * did not make the call, or if nothing is recorded (library_begun is 0). */
 #define MAKER(Name, parameters, arguments, created)                                                                    \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
@@ -69,6 +72,7 @@ LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI
       (comm, info, newcomm, request))
 #endif
 
+/* Wrapper of MPI_Comm_set_name. */
 #define NAMER(Function, parameters)                                                                                    \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \

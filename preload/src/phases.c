@@ -56,12 +56,15 @@ static int read_name(const char *address, char name[TRACE_PHASE_SIZE]) {
     size_t valid_size = 0;
     while (valid_size < size) {
         size_t length = utf8_length(text + valid_size, size - valid_size);
-        if (length == 0 && size - valid_size >= 4) /* invalid; with fewer bytes it may be a truncated character */
+        /* 0: a control character or invalid UTF-8. With fewer than 4 bytes left, it may also be a truncated character.
+         */
+        if (length == 0 && size - valid_size >= 4)
             return 0;
         if (length == 0 || valid_size + length >= TRACE_PHASE_SIZE)
             break;
         valid_size += length;
     }
+    /* A truncated character at the end is allowed only if the text itself is truncated. */
     if (valid_size < size && size < TRACE_PHASE_SIZE)
         return 0;
     memset(name, 0, TRACE_PHASE_SIZE);
@@ -72,6 +75,7 @@ static int read_name(const char *address, char name[TRACE_PHASE_SIZE]) {
 /* The entry of a phase by its number, from 1. */
 static struct trace_phase *entry_of(uint16_t phase) { return recording_phase(phase - 1U); }
 
+/* Returns 1 if the phase has begun more often than it has ended or was cut off by the end of an outer phase. */
 static int is_open(const struct trace_phase *phase) { return phase->begins > phase->ends + phase->cut; }
 
 /* Finds or creates the phase of this name within `parent`. Returns its number; 0 if there is no room, which is counted
@@ -87,6 +91,8 @@ static uint16_t find_phase(uint16_t parent, const char name[TRACE_PHASE_SIZE]) {
     return number == TRACE_NONE ? 0 : (uint16_t)(number + 1);
 }
 
+/* Begins a phase inside the current phase. A phase that begins again inside itself is counted, but its time only once.
+ */
 static void begin_phase(const char name[TRACE_PHASE_SIZE]) {
     uint16_t phase = current_phase;
     /* A phase directly inside a phase of the same name is the same phase. */
@@ -106,6 +112,8 @@ static void leave_phase(struct trace_phase *phase, int64_t now) {
     current_phase = phase->parent;
 }
 
+/* Ends the innermost open phase with this name, and cuts off the phases inside it. Without such a phase, counts a stray
+ * end. */
 static void end_phase(const char name[TRACE_PHASE_SIZE]) {
     int64_t now = recording_ticks();
     uint16_t ending = current_phase;

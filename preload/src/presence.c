@@ -13,6 +13,8 @@
 #include "process.h"
 #include "tables.h"
 
+#include "fnv1a.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +36,8 @@ static uint64_t key;       /* hash of the launcher's identity; 0: unknown */
 static int marked;         /* 1 if this process has created its mark */
 static char rank_text[16]; /* this process's rank, as the launcher writes it */
 
-/* Adds a text and an end mark to the key (FNV-1a). */
-static void add_to_key(const char *text) {
-    key = key == 0 ? 0xcbf29ce484222325U : key;
-    for (; *text != '\0'; ++text)
-        key = (key ^ (unsigned char)*text) * 0x100000001b3U;
-    key = (key ^ 0xff) * 0x100000001b3U;
-}
+/* Adds a text to the key. */
+static void add_to_key(const char *text) { key = fnv1a_text(key == 0 ? FNV1A_START : key, text); }
 
 /* Returns the word after an option in a command line of /proc; "" if the option is missing. */
 static const char *after_option(const char *words, size_t size, const char *option) {
@@ -50,7 +47,7 @@ static const char *after_option(const char *words, size_t size, const char *opti
     return "";
 }
 
-/* Reads a file of /proc into a buffer and terminates it by 0; returns its size. */
+/* Reads a file of /proc into a buffer and terminates it by 0. Returns its size in bytes; 0 if it cannot be read. */
 static size_t read_process(long process, const char *name, char *buffer, size_t size) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", process, name);
@@ -63,8 +60,9 @@ static size_t read_process(long process, const char *name, char *buffer, size_t 
 }
 
 /* Adds the launcher's address and the number of the job to the key, for Hydra, MPICH's launcher. They are in the
- * command line of the proxy that started this process. */
-static void key_of_proxy(void) {
+ * command line of the proxy that started this process, which is the parent, or an ancestor if a script starts the
+ * program. Leaves the key unchanged if there is no proxy. */
+static void add_proxy_to_key(void) {
     char text[4096];
     long process = getppid();
     for (int i = 0; i < 32 && process > 1; ++i) {
@@ -77,29 +75,29 @@ static void key_of_proxy(void) {
         }
         read_process(process, "stat", text, sizeof text); /* pid (name) state ppid ... */
         const char *name_end = strrchr(text, ')');
-        process = name_end != NULL && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : 0;
+        process = name_end != NULL && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : 0; /* the parent */
     }
 }
 
-/* Environment variables of launchers: job, optionally a step of it, and rank. */
+/* Environment variables of launchers with the job's name, the step of the job (may be missing), and the rank. */
 static const struct launcher {
     const char *job;
     const char *step;
     const char *rank;
 } launchers[] = {
     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
-    /* Intel's Hydra with -envlist or -envnone, which does not pass I_MPI_HYDRA_UUID: `downbeat trace` sets the
-     * variable. HYDRA_BSTRAP_PGID tells spawned jobs from the first. */
+    /* `downbeat trace` sets DOWNBEAT_PRELOAD_LAUNCH, because with -envlist and -envnone Intel's Hydra does not pass
+     * I_MPI_HYDRA_UUID. HYDRA_BSTRAP_PGID distinguishes spawned jobs from the first job. */
     {"DOWNBEAT_PRELOAD_LAUNCH", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
 };
 
-/* Sets key and rank_text; key = 0 if the launcher is unknown. */
+/* Sets `key` and `rank_text`. Leaves `key` at 0 if the launcher is unknown. */
 static void find_key(void) {
     const char *rank = getenv("PMI_RANK");
     if (!OPEN_MPI && rank != NULL)
-        key_of_proxy();
+        add_proxy_to_key();
     for (size_t i = 0; key == 0 && i < sizeof launchers / sizeof *launchers; ++i) {
         const char *job = getenv(launchers[i].job);
         const char *step = getenv(launchers[i].step);
@@ -113,7 +111,7 @@ static void find_key(void) {
         snprintf(rank_text, sizeof rank_text, "%s", rank);
 }
 
-/* Path of a mark (named by its rank) or of the verdict. */
+/* Sets `path` to the path of a mark, whose `name` is its rank, or of the verdict, whose `name` is "verdict". */
 static void path_of(char path[LINK_SIZE], const char *name) {
     snprintf(path, LINK_SIZE, "%s/.%016llx-%s", settings.directory, (unsigned long long)key, name);
 }
@@ -164,7 +162,7 @@ static int read_verdict(void) {
     return strcmp(text, VERDICT_ALL) == 0;
 }
 
-/* Lists the first ranks without a mark. */
+/* Writes the first eight ranks without a mark to `list`. */
 static void list_unmarked(char list[LIST_SIZE], const char *marks, int size) {
     size_t length = 0;
     for (int rank = 0, listed = 0; rank < size; ++rank) {
@@ -209,11 +207,13 @@ static int wait_for_verdict(char *marks, int rank, int size) {
         if (verdict >= 0)
             return verdict;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        int waiting = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < PATIENCE_S;
-        if (rank == 0 || !waiting) {
+        int expired = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) >= PATIENCE_S;
+        if (rank == 0 || expired) {
             int count = read_marks(marks, size);
-            /* After PATIENCE_S, another process than 0 decides only if process 0 has no mark. */
-            if (rank == 0 ? count == size || !waiting : !marks[0])
+            /* Process 0 decides when all marks exist or PATIENCE_S is over; another process decides after PATIENCE_S,
+             * and only if process 0 has no mark. */
+            int decides = rank == 0 ? count == size || expired : !marks[0];
+            if (decides)
                 return decide(marks, count, size);
         }
         /* Drive MPI's progress: other processes may need this one to forward their messages. */
@@ -227,7 +227,7 @@ static int wait_for_verdict(char *marks, int rank, int size) {
 int presence_of_all(int rank, int size, int code) {
     char path[LINK_SIZE];
     char *marks = malloc((size_t)size);
-    int all_present = 0;
+    int all_present = 0; /* stays 0 without a mark of this process, which then cannot take part in the check */
     if (key == 0 && rank == 0)
         print_message(
             "the launcher is unknown, so ranks without libdownbeat-preload cannot be detected; nothing is recorded; "
@@ -235,8 +235,8 @@ int presence_of_all(int rank, int size, int code) {
     if (key != 0 && !marked && rank == 0) {
         print_message("cannot write in '%s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR",
                       settings.directory, strerror(code));
-        /* A full disk must not end the program; a wrong directory ends it, so that the user notices. */
-        if (!recording_is_scarce(code))
+        /* A full disk or a limit must not end the program; a wrong directory ends it, so that the user notices. */
+        if (!is_exhaustion(code))
             PMPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (marked && marks != NULL)

@@ -16,8 +16,8 @@
 
 /* The library wraps both MPI_Name and PMPI_Name: Open MPI's Fortran calls PMPI_Name, as do MPICH's mpi_f08 bindings and
  * tools that are loaded before this library. Each wrapper calls the next function of the same name, so a tool that is
- * loaded after this library gets the same calls as without it. If such a tool calls PMPI_Name in turn, that call is
- * `program_frame` and not counted again. */
+ * loaded after this library gets the same calls as without it. If such a tool calls PMPI_Name in turn, `program_frame`
+ * (frames.h) shows that the program did not make this call, and the call is not counted again. */
 
 /* BOTH expands X for both names. WRAP declares the pointer to the real function; REAL returns it, and finds it in the
  * first call. */

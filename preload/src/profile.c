@@ -7,6 +7,8 @@
 #include "recording.h"
 #include "tables.h"
 
+#include "split_mix.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@ static uint32_t first_free_communicator =
     TRACE_NONE;                              /* free list of communicators; `first_row` is the next free communicator */
 static uint32_t first_free_row = TRACE_NONE; /* free list of rows; `next` is the next free row */
 static uint32_t *buckets;                    /* first row of each bucket; TRACE_NONE: empty */
-static uint32_t *chains;                     /* by row: the next row of its bucket */
+static uint32_t *chains;                     /* [row] the next row of its bucket; TRACE_NONE: last one */
 static uint32_t chains_size;                 /* elements of `chains` */
 static uint32_t buckets_mask;                /* number of buckets - 1; the number is a power of two */
 static uint32_t rows_used;                   /* number of rows in the buckets */
@@ -36,14 +38,15 @@ uint32_t recording_add_communicator(const struct trace_communicator *communicato
     return number;
 }
 
+/* Hash of the fields of a key. */
 static uint32_t hash_key(const struct trace_row *key) {
-    uint64_t hash = ((uint64_t)key->site << 32 | key->communicator) * 0x9e3779b97f4a7c15U + key->phase;
-    hash ^=
-        ((uint64_t)(uint32_t)key->ranks << 32 | (uint32_t)key->operation << 16 | (uint32_t)key->kind << 8 | key->size) *
-        0xbf58476d1ce4e5b9U;
-    return (uint32_t)((hash * 0x94d049bb133111ebU) >> 32);
+    uint64_t place = ((uint64_t)key->site << 32 | key->communicator) + key->phase * GOLDEN_GAMMA;
+    uint64_t call =
+        (uint64_t)(uint32_t)key->ranks << 32 | (uint64_t)key->operation << 16 | (uint64_t)key->kind << 8 | key->size;
+    return (uint32_t)db_mix(db_mix(place) + call);
 }
 
+/* True if two rows describe the same calls. */
 static int same_key(const struct trace_row *a, const struct trace_row *b) {
     return a->site == b->site && a->communicator == b->communicator && a->operation == b->operation &&
            a->kind == b->kind && a->size == b->size && a->ranks == b->ranks && a->phase == b->phase;
@@ -152,6 +155,8 @@ static void merge_row(struct trace_row *row) {
     merged->bytes += sum.bytes;
 }
 
+/* A row with `held` other than 0 belongs to records or active calls; a pinned communicator belongs to a struct
+ * trace_start. */
 void profile_release(uint32_t number) {
     struct trace_communicator *communicator = recording_communicator(number);
     if (!communicator->freed || communicator->pinned)

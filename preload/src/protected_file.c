@@ -17,6 +17,7 @@
 /* The recording uses at most 1/MEMORY_SHARE of a limited address space; the rest is left to the program. */
 #define MEMORY_SHARE 16
 
+/* A mapping of a part of the file, in a list. */
 struct mapping {
     struct mapping *next;
     char *memory;
@@ -36,7 +37,8 @@ static int is_ours(int file) {
     return file >= 0 && fstat(file, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
-/* Duplicates a descriptor to a high number, so that the program gets the same low numbers as without this library. */
+/* Duplicates a descriptor to a number in the highest 16th of the possible numbers, at most 1023, so that the program
+ * gets the same low numbers as without this library. Returns a negative number on error. */
 static int copy_high(int file) {
     struct rlimit limit;
     rlim_t numbers = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
@@ -71,6 +73,7 @@ static int get_descriptor(void) {
     return is_ours(file) ? file : descriptor;
 }
 
+/* Closes a descriptor of the file that was opened for a moment. */
 static void release_descriptor(int file) {
     if (file != descriptor && is_ours(file))
         close(file);
@@ -98,7 +101,7 @@ int protected_file_create(const char *path) {
 
 int64_t protected_file_size(void) { return file_size; }
 
-/* Lowers `room` to `limit` if that is less; `code` is then `error`. */
+/* Lowers `room` to `limit` if `limit` is smaller; `code` is then `error`. Bytes. */
 static void lower_room(int64_t *room, int *code, int64_t limit, int error) {
     if (limit < *room) {
         *room = limit > 0 ? limit : 0;
@@ -106,7 +109,7 @@ static void lower_room(int64_t *room, int *code, int64_t limit, int error) {
     }
 }
 
-/* Lowers `room` to 1/share of a resource limit of the process. */
+/* Lowers `room` to 1/share of a resource limit of the process, minus the size of the file. */
 static void lower_to_limit(int64_t *room, int *code, int resource, int64_t share, int error) {
     struct rlimit limit;
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < INT64_MAX)

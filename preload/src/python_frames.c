@@ -11,6 +11,8 @@
 #include "executable.h"
 #include "thread_memory.h"
 
+#include "split_mix.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -21,14 +23,15 @@
 /* --- CPython on 64-bit machines: Include/cpython/{pystate,code,unicodeobject,bytesobject}.h and
  * Include/internal/pycore_frame.h. */
 
-#define TYPE 8  /* this and the next constants are offsets in an object, bytes */
-#define SIZE 16 /* of a code object, in instructions of 2 bytes; of bytes; of a string, in characters */
-#define TEXT_STATE 32
-#define BYTES_CONTENT 32
-#define INSTRUCTION 56 /* in a frame: the current instruction, or one of its caches */
-#define CODE_FILE 112
-#define CODE_NAME 128 /* qualified name */
-#define CODE_LINES 136
+/* Offsets in objects, bytes. */
+#define TYPE 8           /* any object: its type */
+#define SIZE 16          /* code object: number of instructions of 2 bytes; bytes object: bytes; string: characters */
+#define TEXT_STATE 32    /* string: its form (characters_of) */
+#define BYTES_CONTENT 32 /* bytes object: the first byte */
+#define INSTRUCTION 56   /* frame: the current instruction, or one of its caches */
+#define CODE_FILE 112    /* code object: path of the file, a string */
+#define CODE_NAME 128    /* code object: qualified name of the function, a string */
+#define CODE_LINES 136   /* code object: table of lines, a bytes object (line_of) */
 
 /* Offsets that differ between versions, bytes; `tests/preload/test_python_programs.py` runs each of them that is
  * installed. */
@@ -75,6 +78,7 @@ static const char *(*this_thread)(void);
 static const void *code_type, *text_type, *bytes_type;
 static pthread_once_t find_once = PTHREAD_ONCE_INIT;
 
+/* The pointer stored in a Python object at an offset. */
 static const char *pointer_at(const char *object, int offset) {
     const char *value;
     memcpy(&value, object + offset, sizeof value);
@@ -83,6 +87,7 @@ static const char *pointer_at(const char *object, int offset) {
 
 static size_t size_of(const char *object) { return (size_t)(uintptr_t)pointer_at(object, SIZE); }
 
+/* True if a Python object is an instance of exactly this type. */
 static int is_of_type(const char *object, const void *type) {
     return object != NULL && pointer_at(object, TYPE) == type;
 }
@@ -129,7 +134,8 @@ static struct instruction running_instruction(void) {
 
 /* --- files and lines */
 
-/* Sets `first` to the address of a string's characters. Returns the size of a character in bytes. */
+/* Sets `first` to the address of a string's characters. Returns the size of a character in bytes. Bits of the form:
+ * bit 6: ASCII; bits 2 to 4: size of a character. */
 static unsigned characters_of(const char *text, const char **first) {
     uint32_t state;
     memcpy(&state, text + TEXT_STATE, sizeof state);
@@ -187,12 +193,14 @@ static unsigned read_varint(const unsigned char **at, const unsigned char *end) 
     return value;
 }
 
+/* Returns the table of lines of a code object, and its size in bytes. */
 static const unsigned char *lines_of(const char *code, size_t *bytes) {
     const char *lines = pointer_at(code, CODE_LINES);
     *bytes = size_of(lines);
     return (const unsigned char *)lines + BYTES_CONTENT;
 }
 
+/* The line of the source file in which a code object begins. */
 static int first_line_of(const char *code) {
     int line;
     memcpy(&line, code + layout->first_line, sizeof line);
@@ -208,16 +216,16 @@ static int line_of(struct instruction instruction) {
     int line = first_line_of(instruction.code);
     for (size_t covered = 0; at < end;) {
         unsigned char first = *at++;
-        unsigned kind = first >> 3 & 15U;
-        if (kind == 13 || kind == 14) { /* a signed difference, with the sign in the last bit */
+        unsigned kind = first >> 3 & 15U; /* bits 3 to 6 of the first byte of an entry */
+        if (kind == 13 || kind == 14) {   /* a signed difference, with the sign in the last bit */
             unsigned value = read_varint(&at, end);
             line += (value & 1U) != 0 ? -(int)(value >> 1) : (int)(value >> 1);
         } else if (kind >= 10 && kind <= 12) {
             line += (int)kind - 10;
         }
-        while (at < end && (*at & 128U) == 0) /* columns */
+        while (at < end && (*at & 128U) == 0) /* skip the columns, bytes without bit 7 */
             ++at;
-        covered += 2 * ((first & 7U) + (size_t)1);
+        covered += 2 * ((first & 7U) + (size_t)1); /* bits 0 to 2: number of instructions of the entry - 1 */
         if (instruction.offset < covered)
             return kind == 15 ? 0 : line;
     }
@@ -229,19 +237,20 @@ static int line_of(struct instruction instruction) {
 /* A call site. Its address is used in place of a return address. */
 struct python_site {
     int line;
-    char file[sizeof((struct trace_site){.offset = 0}.module)];
-    char function[128];
+    char file[TRACE_MODULE_SIZE];
+    char function[128]; /* qualified name; truncated at its beginning */
 };
 
-#define CHUNK 64
+#define CHUNK 64 /* sites */
 struct chunk {
     struct chunk *next;
-    int used;
+    int used; /* number of sites in use */
     struct python_site sites[CHUNK];
 };
 
+/* An entry of the table of Python sites. */
 struct table_entry {
-    uint64_t key; /* 0: empty */
+    uint64_t key; /* hash of the instruction (key_of); 0: empty */
     const struct python_site *site;
 };
 
@@ -252,17 +261,19 @@ static struct chunk *chunks;      /* all sites; they never move */
 static struct table_entry *table; /* sites by the key of an instruction */
 static int entries;               /* number of entries in the table */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Caches of a thread. */
 struct caches {
-    struct table_entry sites[CACHED];
+    struct table_entry sites[CACHED]; /* by the key of an instruction */
     struct {
-        const void *address;
-        int is_binding;
-    } callers[CACHED];
+        const void *address; /* return address of the wrapper */
+        int is_binding;      /* result of is_binding */
+    } callers[CACHED];       /* by return address */
 };
 PER_THREAD struct caches *caches;
 
+/* Adds a word to a hash. */
 static uint64_t mixed(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+    hash = (hash ^ word) * GOLDEN_GAMMA;
     return hash ^ hash >> 32;
 }
 
@@ -278,8 +289,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *from, size_t size) {
     return mixed(hash, word ^ (uint64_t)size << 56);
 }
 
-/* Hash of the data that determine file and line. Not the address of the code object, because memory of freed code
- * objects is used again. */
+/* Hash of the data that determine file and line; never 0. Not the address of the code object, because memory of freed
+ * code objects is used again. */
 static uint64_t key_of(struct instruction instruction) {
     const char *file = pointer_at(instruction.code, CODE_FILE), *characters;
     unsigned width = characters_of(file, &characters);
@@ -356,7 +367,7 @@ static int is_binding(const void *address) {
 }
 
 const void *python_frame_caller(const void *address) {
-    unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U) >> 32) % CACHED;
+    unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * GOLDEN_GAMMA) >> 32) % CACHED;
     if (caches == NULL && !thread_memory((void **)(void *)&caches, sizeof *caches))
         return address;
     if (caches->callers[slot].address != address) {

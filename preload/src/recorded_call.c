@@ -12,6 +12,8 @@
 #include "thinning.h"
 #include "thread_memory.h"
 
+#include "split_mix.h"
+
 #include <string.h>
 
 PER_THREAD uint32_t thread_number = TRACE_NONE; /* number of this thread in records; TRACE_NONE: no record yet */
@@ -29,13 +31,14 @@ struct cached {
 };
 PER_THREAD struct cached *cache;
 
-/* Class of a size in the file's format (trace_row.size). */
+/* Class of a size in the file's format (trace_row.size): 0 for 0 bytes, 1 for 1 byte, k for up to 2^(k-1) bytes. */
 static uint8_t size_class(int64_t bytes) {
     if (bytes < 0)
         return SIZE_UNKNOWN;
     return (uint8_t)(bytes == 0 ? 0 : bytes == 1 ? 1 : 65 - __builtin_clzll((uint64_t)bytes - 1));
 }
 
+/* Finds or adds the row of the profile to which a call belongs; NULL if there is no room. */
 static struct trace_row *find_row(const struct call *call, uint16_t phase) {
     const struct trace_row key = {.site = site_of(call->address),
                                   .communicator = call->comm->number,
@@ -47,6 +50,7 @@ static struct trace_row *find_row(const struct call *call, uint16_t phase) {
     return recording_row(&key);
 }
 
+/* Finds or creates the row of a call, through the thread's cache. */
 static struct trace_row *row_of(const struct call *call) {
     uint16_t phase = atomic_load_explicit(&current_phase, memory_order_relaxed);
     uint64_t phase_operation_kind = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
@@ -54,7 +58,7 @@ static struct trace_row *row_of(const struct call *call) {
         (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ phase_operation_kind;
     if (__builtin_expect(cache == NULL, 0) && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
         return find_row(call, phase);
-    struct cached *entry = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
+    struct cached *entry = &cache[(hash * GOLDEN_GAMMA) >> 57];
     if (entry->address != call->address || entry->identity != call->comm->identity || entry->bytes != call->bytes ||
         entry->phase_operation_kind != phase_operation_kind)
         *entry = (struct cached){call->address, call->comm->identity, call->bytes, phase_operation_kind,
@@ -63,14 +67,11 @@ static struct trace_row *row_of(const struct call *call) {
 }
 _Static_assert(CACHED == 1 << (64 - 57), "the hash is an index of the cache");
 
-/* Level of a call: number of trailing zeros of a hash (SplitMix64; Steele et al. 2014, Fig. 17) of its identity. All
- * processes compute the same level. One of 2^k calls has a level of at least k. */
+/* Level of a call: number of trailing zeros of a hash of its communicator and its number. All processes compute the
+ * same level. One of 2^k calls has a level of at least k. */
 static int level_of(const struct call *call) {
-    uint64_t hash = call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * 0x9e3779b97f4a7c15U;
-    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
-    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
-    hash ^= hash >> 31;
-    return __builtin_ctzll(hash | 1ULL << 62);
+    uint64_t hash = db_mix(call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * GOLDEN_GAMMA);
+    return __builtin_ctzll(hash | 1ULL << 62); /* at most 62 */
 }
 
 int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address) {
@@ -98,8 +99,8 @@ int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_
     return 1;
 }
 
-/* Encodes ticks in the format of trace_record.elsewhere: an 11-bit number and a 5-bit shift; UINT16_MAX if too large.
- * 53 is 64 - 11: the shift that leaves the 11 highest bits. */
+/* Encodes ticks in the format of trace_record.elsewhere: an 11-bit number and a 5-bit shift; UINT16_MAX if the shift
+ * exceeds 31. 53 is 64 - 11: shifting by 53 - leading zeros leaves the 11 highest bits. */
 static uint16_t short_ticks(int64_t ticks) {
     if (ticks < 1 << 11)
         return (uint16_t)(ticks > 0 ? ticks : 0);
@@ -113,7 +114,7 @@ static int root_of(const struct call *call, int root) {
         return root;
     if (root == NO_ROOT || !call->comm->inter)
         return -1;
-    return root == MPI_ROOT ? ROOT_ITSELF : ROOT_BESIDE;
+    return root == MPI_ROOT ? ROOT_ITSELF : ROOT_IN_GROUP;
 }
 
 void call_enter(struct call *call, int64_t bytes, int root) {

@@ -8,20 +8,21 @@
 #include "process.h"
 #include "recording.h"
 
+/* A call of the program, from its begin to its end. */
 struct call {
     struct comm *comm;           /* data of its communicator; NULL: not a call of the program */
     struct trace_row *row;       /* its row of the profile; NULL: none */
     struct trace_record *record; /* its record in the trace; NULL: none */
     const void *address;         /* call site: a return address, or that of a Python line */
     uintptr_t frame;             /* frame address of the wrapper */
-    int64_t entry;
-    int64_t exit;
-    int64_t bytes;        /* as in collectives.h; -1: unknown */
+    int64_t entry;               /* time at which the call began */
+    int64_t exit;                /* time at which a blocking call returned, or the call that completed it */
+    int64_t bytes;               /* as in collectives.h; -1: unknown */
     int64_t *sample_exit; /* where to store the exit time if the call is part of a sample (samples_enter); else NULL */
     uint32_t sequence;    /* number of the collective on its communicator */
     uint16_t operation;   /* OPERATION_... (collectives.h) */
     uint8_t kind;         /* KIND_... (trace_file.h) */
-    int is_persistent_init; /* 1 for the initialization of a persistent collective */
+    int is_persistent_init; /* 1 for the initialization of a persistent collective, 0 for its starts */
     uint32_t round;         /* number of starts of a persistent collective so far, from 1; else 0 */
 };
 

@@ -34,6 +34,7 @@ static int64_t run_queue_wait_ns(void) {
     return second != NULL ? strtoll(second, NULL, 10) : -1;
 }
 
+/* Writes the first values into the header of the file: ranks, time and host. */
 static void write_header(int world_rank, int world_size) {
     struct timespec now;
     cpu_set_t allowed;

@@ -22,10 +22,12 @@ int64_t *samples_enter(struct comm *comm, const struct sampled_operation *operat
 /* Call it when a nonblocking operation was completed on a communicator with samples. */
 void samples_complete(struct comm *comm, const struct sampled_operation *operation, int64_t entry, int64_t exit);
 
-/* Call it at the next barrier: resolves and adds the samples before it. */
+/* Call it at the next barrier. Adds the sample that has ended before it, and resolves the sample before that one: its
+ * start is now known to be valid or not. */
 void samples_resolve(struct comm *comm);
 
-/* Call them when a communicator is freed, and when the program ends. Pending verdicts stay unknown. */
+/* samples_forget ends the samples of a communicator that is freed, samples_end all samples at the end of the program.
+ * Pending verdicts stay unknown. */
 void samples_forget(struct comm *comm);
 void samples_end(void);
 

@@ -7,6 +7,7 @@
 
 #define DIRECTORY_SIZE 1024
 
+/* All settings of the library. */
 struct settings {
     int record;                     /* 1: collectives are recorded */
     int harmonize;                  /* 1: barriers of the program become harmonized barriers (MPIX_Harmonize) */

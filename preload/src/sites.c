@@ -8,6 +8,8 @@
 #include "recording.h"
 #include "thread_memory.h"
 
+#include "split_mix.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <limits.h>
@@ -18,9 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CACHED 64       /* per thread */
-#define TABLE (1 << 17) /* open addressing; larger than the file's capacity */
+#define CACHED 64       /* entries of a thread's cache */
+#define TABLE (1 << 17) /* entries; open addressing; larger than the file's capacity */
 
+/* An entry of the table of sites. */
 struct entry {
     const void *address; /* NULL: empty */
     uint32_t number;     /* number of the site in the file; TRACE_NONE: no room */
@@ -29,9 +32,9 @@ struct entry {
 static struct entry table[TABLE];
 static int entries; /* number of entries in the table */
 static pthread_mutex_t lock = LOCK;
-PER_THREAD struct entry *cache;
+PER_THREAD struct entry *cache; /* by address */
 
-static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
+static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * GOLDEN_GAMMA; }
 
 /* Argument of find_build_id. */
 struct module {

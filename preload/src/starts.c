@@ -39,11 +39,16 @@ int starts_agree(const struct call *call, int requested, int *code) {
     struct comm *comm = call->comm;
     if (comm->harmonized || comm->inter || comm->size == 1)
         return comm->harmonized || (comm->size == 1 && requested);
-    /* Minima over all ranks: the requests; the ranks that do not request it; the ranks that request it. */
-    int lowest[3] = {requested, requested ? INT_MAX : comm->rank, requested ? comm->rank : INT_MAX};
+    /* Minima over all ranks: 1 if all ranks request it; the lowest rank that does not request it, and the lowest rank
+     * that requests it; INT_MAX: none. */
+    enum { REQUESTED, REFUSING_RANK, REQUESTING_RANK, MINIMA };
+    int lowest[MINIMA];
+    lowest[REQUESTED] = requested;
+    lowest[REFUSING_RANK] = requested ? INT_MAX : comm->rank;
+    lowest[REQUESTING_RANK] = requested ? comm->rank : INT_MAX;
     MPI_Request request;
     waits_begin(call);
-    *code = PMPI_Iallreduce(MPI_IN_PLACE, lowest, 3, MPI_INT, MPI_MIN, comm->handle, &request);
+    *code = PMPI_Iallreduce(MPI_IN_PLACE, lowest, MINIMA, MPI_INT, MPI_MIN, comm->handle, &request);
     for (int done = 0; *code == MPI_SUCCESS && !done;) {
         *code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done)
@@ -52,9 +57,9 @@ int starts_agree(const struct call *call, int requested, int *code) {
     waits_begin(NULL);
     if (*code != MPI_SUCCESS)
         return 0;
-    comm->harmonized = lowest[0];
-    if (!comm->harmonized && lowest[2] != INT_MAX)
-        print_mixed(call, lowest[1], lowest[2]);
+    comm->harmonized = lowest[REQUESTED];
+    if (!comm->harmonized && lowest[REQUESTING_RANK] != INT_MAX)
+        print_mixed(call, lowest[REFUSING_RANK], lowest[REQUESTING_RANK]);
     return comm->harmonized;
 }
 

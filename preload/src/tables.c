@@ -32,9 +32,10 @@ struct recording_file recording = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_
 
 static struct trace_directory *directory; /* the last directory of the file */
 static int chunks;                        /* number of its chunks */
-static int64_t blocks_size[TABLES];       /* elements of recording.blocks */
+static int64_t blocks_size[TABLES];       /* number of addresses that recording.blocks[table] has space for */
 static time_t failure_time[TABLES];       /* time of the last failure to grow, s; 0: none */
 
+/* Returns the smallest multiple of `unit` that is at least `bytes`. */
 static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /* Number of entries in a chunk of this size, in complete blocks. */
@@ -59,6 +60,7 @@ static int reserve_blocks(int table, int64_t count) {
     return 0;
 }
 
+/* Frees the arrays of block addresses, also earlier ones that other threads may have read. */
 static void free_blocks(void) {
     for (int i = 0; i < TABLES; ++i)
         for (char **blocks = recording.blocks[i], **before; blocks != NULL; blocks = before) {
@@ -98,7 +100,7 @@ static int reserve_directory(int64_t page) {
     return 0;
 }
 
-int recording_is_scarce(int code) {
+int is_exhaustion(int code) {
     return code == ENOSPC || code == EDQUOT || code == EFBIG || code == ENOMEM || code == EAGAIN || code == EMFILE ||
            code == ENFILE;
 }
@@ -119,6 +121,7 @@ static int grow(int table) {
     if (bytes > remaining * entry_size)
         bytes = remaining * entry_size;
     bytes = round_up(bytes, page);
+    /* Records stop growing while the other tables may still take the last pages. */
     int64_t share = protected_file_room(&code) / ROOM_SHARE / page * page;
     if (share == 0 && table == RECORDS_TABLE)
         return code;
@@ -130,7 +133,7 @@ static int grow(int table) {
     if (code != 0)
         return code;
     int64_t offset = protected_file_size();
-    while ((code = protected_file_grow(bytes, &memory)) != 0 && recording_is_scarce(code) && bytes > page)
+    while ((code = protected_file_grow(bytes, &memory)) != 0 && is_exhaustion(code) && bytes > page)
         bytes = round_up(bytes / 2, page);
     if (code != 0)
         return code;
@@ -144,6 +147,7 @@ static int grow(int table) {
     return 0;
 }
 
+/* After a failure, tries again only in the next second, because a try takes several system calls. */
 int table_reserve(int table, int64_t entries) {
     struct timespec now = {0, 0};
     int code = 0;
@@ -173,7 +177,7 @@ static int create_tables(const struct trace_header *sizes) {
     while (bytes > TRACE_HEADER_SIZE && bytes * 2 * ROOM_SHARE > room)
         bytes /= 4;
     while ((code = protected_file_grow(round_up(front + RECORDS_TABLE * bytes, page), &memory)) != 0 &&
-           recording_is_scarce(code) && bytes > TRACE_HEADER_SIZE)
+           is_exhaustion(code) && bytes > TRACE_HEADER_SIZE)
         bytes /= 4;
     for (int i = 0; code == 0 && i < RECORDS_TABLE; ++i)
         code = reserve_blocks(i, entries_in(i, bytes) >> table_block_shift[i]);

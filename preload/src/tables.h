@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-/* In the order of the header's extents. */
+/* The tables, in the order of the header's extents. */
 enum table {
     MAPS_TABLE,
     COMMUNICATORS_TABLE,
@@ -21,6 +21,7 @@ enum table {
 };
 _Static_assert(TABLES == TRACE_TABLES, "the header has an extent per table");
 
+/* Size of an entry, bytes. */
 static const int64_t table_entry_size[TABLES] = {sizeof(struct trace_map),   sizeof(struct trace_communicator),
                                                  sizeof(struct trace_site),  sizeof(struct trace_start),
                                                  sizeof(struct trace_phase), sizeof(struct trace_row),
@@ -30,6 +31,7 @@ static const int64_t table_entry_size[TABLES] = {sizeof(struct trace_map),   siz
  * last chunk of a table. */
 static const int table_block_shift[TABLES] = {4, 5, 2, 5, 5, 6, 6};
 
+/* The file of this process, with the tables in it. */
 struct recording_file {
     struct trace_header *header;    /* NULL: no recording */
     char **blocks[TABLES];          /* addresses of each table's blocks */
@@ -65,6 +67,6 @@ void recording_close(void);
 void recording_discard(void);
 
 /* Returns 1 if an errno means that a limit or the disk is exhausted. The program then runs without a recording. */
-int recording_is_scarce(int code);
+int is_exhaustion(int code);
 
 #endif

@@ -21,8 +21,8 @@ static void raise_thinning(void) {
     const double half = (double)recording.stored[RECORDS_TABLE] / 2;
     if (quota == 0.0)
         quota = (double)recording.header->records_capacity;
-    int raised = 0;
-    double expected = 2 * half + 1;
+    int raised = 0;                 /* 1 if the thinning of a row was raised */
+    double expected = 2 * half + 1; /* expected number of records; at first more than fits */
     while (!raised || expected > half) {
         expected = 0.0;
         for (int64_t i = 0; i < recording.header->profile; ++i) {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* Memory of a thread, in the list of its blocks. */
 struct block {
     struct block *next;
     void **pointer; /* the thread-local pointer to `memory` */

@@ -28,7 +28,8 @@
 #define TRACE_NAMES_SIZE 2048
 #define TRACE_PHASE_SIZE 78
 #define TRACE_CLOCK_SIZE 16
-#define TRACE_NONE UINT32_MAX
+#define TRACE_MODULE_SIZE 448
+#define TRACE_NONE UINT32_MAX /* number of an entry of a table: no entry */
 
 /* Values of trace_header.ending: how the program ended. TRACE_RUNNING: the process is running, was killed, or ended
  * without MPI_Finalize. */
@@ -67,7 +68,7 @@ struct trace_sum {
     _Atomic int64_t ticks;
 };
 
-/* Capacity and number of entries of a table. */
+/* Capacity and number of entries of a table. `used` may exceed the capacity for records. */
 struct trace_extent {
     int64_t capacity;
     _Atomic int64_t used;
@@ -81,12 +82,14 @@ struct trace_chunk {
     _Atomic uint32_t entries; /* capacity; written last; 0: no chunk */
 };
 #define TRACE_CHUNKS 255
+/* Where the chunks of tables are in the file: a page with a list. */
 struct trace_directory {
     _Atomic int64_t next; /* offset of the next directory; 0: last one */
     int64_t unused;
     struct trace_chunk chunks[TRACE_CHUNKS];
 };
 
+/* The first page of the file, or of a section of a joined file. */
 struct trace_header {
     char magic[16];
     int64_t section_size; /* bytes, header included; 0: up to the end of the file */
@@ -152,19 +155,21 @@ struct trace_reading {
 /* The system clocks, which other tools use, in this order: CLOCK_REALTIME, _MONOTONIC, _MONOTONIC_RAW, _BOOTTIME. */
 #define TRACE_CLOCKS 4
 
-/* The clock map after a synchronization, as in Downbeat_clock, and readings of the system clocks directly after it. */
+/* The clock map after a synchronization, as in Downbeat_clock (downbeat/clock.h), and readings of the system clocks
+ * directly after it. */
 struct trace_map {
-    int64_t ticks;
-    int64_t global_ns;
-    double ns_per_tick;
+    int64_t ticks;      /* reading of the local clock at the synchronization */
+    int64_t global_ns;  /* global time at this reading, ns */
+    double ns_per_tick; /* duration of a tick on the global clock, ns */
+    /* The error bound grows with the time from the synchronization: by `growth` per ns, and by ramp/2 per ns^2. */
     double bound_ns;
     double growth;
     double ramp;
-    double variance; /* variance of the offset, ns^2; this and the next three determine the expected error
-                        (Downbeat_clock) */
-    double cross;
-    double rate;
-    double walk;
+    /* The expected error grows with the time after the synchronization. */
+    double variance; /* variance of the offset, ns^2 */
+    double cross;    /* covariance of offset and rate, ns */
+    double rate;     /* variance of the rate, relative^2 */
+    double walk;     /* variance by which the random walk of the rate grows per ns, 1/ns */
     struct trace_reading clocks[TRACE_CLOCKS];
 };
 
@@ -188,10 +193,10 @@ struct trace_communicator {
 
 /* A call site. */
 struct trace_site {
-    uint64_t offset;   /* return address, relative like the module's symbol table; in Python the line */
-    char module[448];  /* path of the executable or library */
-    char symbol[520];  /* "": unknown */
-    char build_id[48]; /* build ID of the module, hexadecimal; "": none; TRACE_PYTHON: a Python site */
+    uint64_t offset;                /* return address, relative like the module's symbol table; in Python the line */
+    char module[TRACE_MODULE_SIZE]; /* path of the executable or library */
+    char symbol[520];               /* "": unknown */
+    char build_id[48];              /* build ID of the module, hexadecimal; "": none; TRACE_PYTHON: a Python site */
 };
 #define TRACE_PYTHON "python" /* `module` is a Python file, `symbol` a function */
 
@@ -233,7 +238,7 @@ struct trace_phase {
 enum { KIND_BLOCKING = 0, KIND_NONBLOCKING = 1, KIND_PERSISTENT = 2 };
 /* Values of `root` on an intercommunicator: this process is the root (MPI_ROOT), or another process of its group is
  * (MPI_PROC_NULL). */
-enum { ROOT_ITSELF = -2, ROOT_BESIDE = -3 };
+enum { ROOT_ITSELF = -2, ROOT_IN_GROUP = -3 };
 /* States of a record: unused; the call has begun; the call is completed. */
 enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
 
@@ -246,7 +251,7 @@ struct trace_record {
     int64_t bytes;     /* -1: unknown */
     uint32_t sequence; /* number of the collective on its communicator */
     uint32_t round;    /* number of the start of a persistent collective, from 1; else 0 */
-    int32_t root;      /* -1: none; on an intercommunicator a rank of the remote group, ROOT_ITSELF or ROOT_BESIDE */
+    int32_t root;      /* -1: none; on an intercommunicator a rank of the remote group, ROOT_ITSELF or ROOT_IN_GROUP */
     uint32_t row;      /* number of its row in the profile */
     uint16_t thread;   /* number of the thread, in the order of their first records */
     uint16_t together; /* number of collectives that the same call completed; 0: blocking */

@@ -2,7 +2,7 @@
 #ifndef DOWNBEAT_RANDOM_H
 #define DOWNBEAT_RANDOM_H
 
-#include "base/split_mix.h"
+#include "split_mix.h"
 
 /* The start of a stream that belongs to three numbers. */
 static inline uint64_t stream(uint64_t seed, uint64_t a, uint64_t b, uint64_t c) {

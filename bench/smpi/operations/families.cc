@@ -26,9 +26,10 @@ struct Simulated {
     const char *smpi; // in SMPI
 };
 
+/// A collective whose algorithm SMPI lets us select.
 struct SimulatedCollective {
     const char *name;
-    void (*set)(const std::string &name);
+    void (*set)(const std::string &name); // selects an algorithm by SMPI's name
     const char *usual; // SMPI's name of the algorithm that smpirun selects (python/downbeat/run/simulation.py)
     std::vector<Simulated> algorithms;
 };
@@ -75,11 +76,11 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
 /// share the barrier object.
 void meet(int ranks) {
     static std::map<int, sg_bar_t> barriers;
-    sg_bar_t &here = barriers[ranks];
-    if (here == nullptr) {
-        here = sg_barrier_init(static_cast<unsigned>(ranks));
+    sg_bar_t &barrier = barriers[ranks];
+    if (barrier == nullptr) {
+        barrier = sg_barrier_init(static_cast<unsigned>(ranks));
     }
-    sg_barrier_wait(here);
+    sg_barrier_wait(barrier);
 }
 
 /// An algorithm that is selected around blocks. The selection is global, i.e. shared by all ranks, so the ranks wait
@@ -106,6 +107,7 @@ private:
     const Simulated &algorithm_;
 };
 
+/// The algorithms of SMPI, the MPI library of simulations.
 class SimGrid : public AlgorithmFamily {
 public:
     SimGrid() {

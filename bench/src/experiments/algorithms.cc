@@ -24,6 +24,7 @@ namespace {
 // Calls of the counting operator on this rank. A global variable, because MPI passes no user data to operators.
 std::int64_t operator_calls = 0;
 
+// A reduction operator: a sum of doubles that counts its calls.
 void add_and_count(void *in, void *inout, int *count, MPI_Datatype *) {
     const auto *const a = static_cast<const double *>(in);
     auto *const b = static_cast<double *>(inout);
@@ -117,6 +118,7 @@ std::vector<std::int64_t> gather_rows(const Communicator &comm, const std::vecto
     return gathered;
 }
 
+/// The differences of the elements: after - before.
 std::vector<std::int64_t> difference(const std::vector<std::int64_t> &after, const std::vector<std::int64_t> &before) {
     std::vector<std::int64_t> values;
     for (std::size_t i = 0; i < after.size(); ++i) {
@@ -125,7 +127,7 @@ std::vector<std::int64_t> difference(const std::vector<std::int64_t> &after, con
     return values;
 }
 
-/// Makes trials.
+/// Makes trials: calls an operation with an algorithm, and counts its messages and operator calls.
 class Trials {
 public:
     /// Collective.
@@ -196,6 +198,7 @@ private:
     std::unique_ptr<MessageCounter> counter_;
 };
 
+/// Warnings on algorithms that were ignored. `fixed`: collectives whose algorithm cannot change in this launch.
 std::vector<std::string> find_warnings(const std::vector<AlgorithmTrial> &trials,
                                        const std::vector<std::string> &fixed) {
     std::vector<std::string> warnings;

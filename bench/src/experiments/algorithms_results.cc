@@ -69,7 +69,7 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
 namespace {
 
 using Trial = AlgorithmTrial;
-constexpr std::size_t max_ranks_shown = 6;
+constexpr std::size_t max_ranks_shown = 6; // in a table
 
 /// The counts of the first ranks: "1 0 1 0 ..."; "-" without counts.
 std::string by_rank(const std::vector<std::int64_t> &counts) {
@@ -89,6 +89,7 @@ std::vector<std::int64_t> messages_by_rank(const Trial &trial) {
     return sums;
 }
 
+/// The reason of a refusal, or the algorithms with the same traces.
 std::string note(const Trial &trial) {
     return !trial.refusal.empty() || trial.same_as.empty() ? trial.refusal : "same as " + join(trial.same_as);
 }

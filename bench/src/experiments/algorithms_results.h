@@ -10,12 +10,14 @@
 
 namespace bench {
 
+/// Whether the MPI library used an algorithm that was chosen.
 enum class AlgorithmVerdict {
     in_force,    // the traces differ from those of the default algorithm
     ignored,     // all algorithms have the traces of the default algorithm
     cannot_tell, // the traces are those of the default algorithm, which may be this algorithm
     refused,     // the library returned an error
 };
+/// The word for a verdict in tables and files.
 std::string to_string(AlgorithmVerdict verdict);
 
 /// A call of an operation with an algorithm. Its traces are the counts of operator calls, messages and bytes.
@@ -31,6 +33,7 @@ struct AlgorithmTrial {
     std::vector<std::string> same_as; // other algorithms of the operation with the same traces
 };
 
+/// The options of the subcommand.
 struct AlgorithmsOptions {
     std::vector<std::string> operations;
     std::uint64_t size = 1024; // bytes per process
@@ -42,6 +45,7 @@ struct AlgorithmsOptions {
 /// messages.
 void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks);
 
+/// The results for files.
 Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &options,
                            const std::vector<AlgorithmTrial> &trials);
 

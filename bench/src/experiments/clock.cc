@@ -82,6 +82,7 @@ std::optional<int> parse_sample(const std::string &text, int ranks) {
     try {
         return parse_number("--sample", text, 1, upper_half(ranks));
     } catch (const Error &) {
+        // Errors are largest in the upper half of the ranks (draw_sample), so a sample has only ranks of it.
         throw Error::usage(fmt::format("--sample cannot be '{}'; use all, or 1 to {} (the ranks of the upper half)",
                                        text, upper_half(ranks)));
     }
@@ -103,11 +104,12 @@ ParsedWork parse(int argc, char **argv, int ranks) {
     line.word("--waits", "SECONDS", waits, "times after a synchronization at which to check the clocks, a list");
     line.number("--rounds", "N", options.rounds, 1L, 1'000'000L, "measure each offset N times and keep the smallest");
     line.number("-r,--repetitions", "N", options.repetitions, 1L, 1'000'000L, "synchronizations per scheme");
-    line.word("--sample", "N", sample, "check N ranks, drawn from the upper half using the seed, or all");
+    line.word("--sample", "N", sample,
+              "check N ranks, drawn by the seed from the upper half, whose errors are largest, or all");
     line.word("--estimator", "OFFSET", options.estimator, "offset estimator; downbeat-bench list offset shows them");
     request.common.declare(line, "seed for the order of the schemes and the sample of ranks");
     line.footer("Set DOWNBEAT_VALIDATION, e.g. to offset=1,skew=1e-5,wander=1e-6, to get true\n"
-                "errors beside measured ones. Ranks that share a clock need that, or\n"
+                "errors in addition to measured ones. If ranks share a clock, set it, or\n"
                 "DOWNBEAT_SHARE=never.");
     if (const auto text = line.parse(argc, argv)) {
         return *text;

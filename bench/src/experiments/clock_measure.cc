@@ -46,7 +46,7 @@ double barrier_seconds(const Communicator &comm, long calls) {
 double measure_barrier(const Communicator &comm) {
     constexpr long trial_calls = 10;
     constexpr double seconds = 0.05;
-    const long max_calls = has_processors() ? 1000 : trial_calls; // in a simulation, durations do not vary
+    const long max_calls = is_simulated() ? trial_calls : 1000; // simulated durations do not vary
     barrier_quietly(comm);
     const double trial = barrier_seconds(comm, trial_calls);
     const long calls = std::clamp(static_cast<long>(seconds / trial), trial_calls, max_calls);
@@ -173,7 +173,7 @@ void ClockMeasurement::run_repetition(long repetition) {
     std::vector<std::size_t> order(clocks_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     shuffle(order, random_);
-    DueEvents pending; // used on rank 0 only
+    DueEvents pending; // checks that are due later, by time; used on rank 0 only
     std::size_t synchronized = 0;
     for (;;) {
         const long action = broadcast_quietly(comm_, comm_.is_root() ? choose_action(pending, order, synchronized) : 0);
@@ -236,7 +236,7 @@ void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::siz
     run.position = static_cast<long>(position);
     const double lasted = steady_time() - begin;
     longest_[scheme] = repetition == first_repetition ? lasted : std::max(longest_[scheme], lasted);
-    for (std::size_t i = 0; i + 1 < gathered.size(); i += 2) {
+    for (std::size_t i = 0; i + 1 < gathered.size(); i += 2) { // each rank's duration and messages; the largest count
         run.duration = std::max(run.duration, gathered[i]);
         run.messages = std::max(run.messages, gathered[i + 1]);
     }
@@ -265,7 +265,7 @@ void ClockMeasurement::check_clocks(std::size_t scheme, long repetition, std::si
         event.measured_at[rank] = steady_time() - synced_at_[scheme];
     });
     const std::vector<double> gathered = gather_quietly(comm_, {error, reported.bound, reported.expected});
-    for (std::size_t i = 0; i + 2 < gathered.size(); i += 3) {
+    for (std::size_t i = 0; i + 2 < gathered.size(); i += 3) { // the three values of each rank
         event.true_error.push_back(gathered[i]);
         event.error_bound.push_back(gathered[i + 1]);
         event.expected_error.push_back(gathered[i + 2]);

@@ -26,7 +26,7 @@ const std::vector<FieldOf<ClockEvent>> event_fields = {
     {"achieved_wait", "s", "time from the end of the synchronization to the start of the measurements",
      &ClockEvent::achieved_wait}};
 
-/// Fields with a value per rank. `truth`: true errors are known.
+/// Fields of a check with a value per rank. `truth`: true errors are known.
 std::vector<FieldOf<ClockEvent>> rank_fields(bool truth) {
     std::vector<FieldOf<ClockEvent>> fields = {
         {"measured_at", "s", "time from the end of the synchronization to the end of the rank's measurement",
@@ -62,38 +62,39 @@ const std::vector<FieldOf<SchemeSummary>> &scheme_fields() {
     return declared;
 }
 
-/// A scheme at a wait.
-struct Waited {
+/// A scheme at a wait: a row of the table.
+struct SchemeAtWait {
     std::string scheme;
-    WaitSummary later; // over the repetitions
-    WaitSummary first; // after the first synchronization, when the library knew nothing about the clocks
+    WaitSummary repeated; // over the repetitions
+    WaitSummary first;    // after the first synchronization, when the library had no earlier comparisons of the clocks
 };
 
-std::vector<FieldOf<Waited>> wait_fields(bool truth) {
-    const auto of = [](WaitSummary Waited::*summary, double WaitSummary::*member) {
-        return [=](const Waited &row) { return row.*summary.*member; };
+/// Fields with a value per scheme and wait. `truth`: true errors are known.
+std::vector<FieldOf<SchemeAtWait>> wait_fields(bool truth) {
+    const auto of = [](WaitSummary SchemeAtWait::*summary, double WaitSummary::*member) {
+        return [=](const SchemeAtWait &row) { return row.*summary.*member; };
     };
     using Summary = WaitSummary;
-    constexpr auto later = &Waited::later;
-    constexpr auto first = &Waited::first;
+    constexpr auto repeated = &SchemeAtWait::repeated;
+    constexpr auto first = &SchemeAtWait::first;
     const Column cold{"", "cold", us};
-    std::vector<FieldOf<Waited>> fields = {
+    std::vector<FieldOf<SchemeAtWait>> fields = {
         {"offset_max", "s", "|offset| to rank 0's global clock, largest over ranks, median over repetitions",
-         of(later, &Summary::offset), Column{"", "measured", us}},
+         of(repeated, &Summary::offset), Column{"", "measured", us}},
         {"true_max", "s", "|true error| of the global clock, largest over ranks, median over repetitions",
-         of(later, &Summary::error), Column{"", "true", us}},
+         of(repeated, &Summary::error), Column{"", "true", us}},
         {"true_median", "s", "true error, median over repetitions and ranks other than 0: shows constant errors",
-         of(later, &Summary::bias), Column{"", "bias", us}},
-        {"bound_max", "s", "largest bound on the error that the library reports", of(later, &Summary::bound),
+         of(repeated, &Summary::bias), Column{"", "bias", us}},
+        {"bound_max", "s", "largest bound on the error that the library reports", of(repeated, &Summary::bound),
          Column{"", "bound", us}},
         {"outside", "1", "share of repetitions and ranks other than 0 whose true error exceeds its bound",
-         of(later, &Summary::outside), Column{"", "out.%", ColumnKind::percent}},
+         of(repeated, &Summary::outside), Column{"", "out.%", ColumnKind::percent}},
         {"first_offset_max", "s", "largest absolute offset over ranks after the first synchronization",
          of(first, &Summary::offset), truth ? Column{} : cold},
         {"first_true_max", "s", "largest absolute true_error over ranks after the first synchronization",
          of(first, &Summary::error), cold}};
     if (!truth) {
-        std::erase_if(fields, [](const FieldOf<Waited> &field) {
+        std::erase_if(fields, [](const FieldOf<SchemeAtWait> &field) {
             return contains(std::vector<std::string>{"true_max", "true_median", "outside", "first_true_max"},
                             field.name);
         });
@@ -101,6 +102,7 @@ std::vector<FieldOf<Waited>> wait_fields(bool truth) {
     return fields;
 }
 
+/// An edge and the scheme that has it.
 struct SchemeEdge : ClockEdge {
     std::string scheme;
 };
@@ -124,10 +126,10 @@ Dataset clock_dataset(const Context &context, const ClockResults &results, const
             events.insert(events.end(), run.events.begin(), run.events.end());
         }
     }
-    std::vector<Waited> waited;
+    std::vector<SchemeAtWait> at_waits;
     for (const SchemeSummary &scheme : summary.schemes) {
         for (std::size_t wait = 0; wait < options.waits.size(); ++wait) {
-            waited.push_back({scheme.scheme, scheme.waits[wait], scheme.first_waits[wait]});
+            at_waits.push_back({scheme.scheme, scheme.waits[wait], scheme.first_waits[wait]});
         }
     }
     std::vector<SchemeEdge> edges;
@@ -154,7 +156,7 @@ Dataset clock_dataset(const Context &context, const ClockResults &results, const
     data.add({"repetition", "", "repetitions in order", FieldType::count}, {"repetition"}, count_up(repetitions));
     data.add({"wait", "s", "requested time from the end of the synchronization to the check"}, {"wait"}, options.waits);
     data.add(scheme_fields(), {"scheme"}, summary.schemes);
-    data.add(wait_fields(results.truth), {"scheme", "wait"}, waited);
+    data.add(wait_fields(results.truth), {"scheme", "wait"}, at_waits);
     data.add(run_fields(), {"scheme", "repetition"}, runs);
     data.add({"barrier", "s", "mean duration of MPI_Barrier"}, {"repetition"}, results.barrier);
     data.add(event_fields, {"scheme", "repetition", "wait"}, events);
@@ -169,7 +171,7 @@ Dataset clock_dataset(const Context &context, const ClockResults &results, const
 }
 
 std::string clock_head(const Context &context, const ClockResults &results) {
-    constexpr std::size_t max_ranks = 8;
+    constexpr std::size_t max_ranks = 8; // named in the line
     std::vector<std::string> ranks = mapped(results.options.checked, [](int rank) { return fmt::format("{}", rank); });
     if (ranks.size() > max_ranks) {
         ranks.resize(max_ranks);

@@ -28,6 +28,7 @@ double largest(const std::vector<double> &values) {
 
 double median(const std::vector<double> &values) { return summarize(values).median; }
 
+/// Summarizes the checks of the runs after a wait. `truth`: true errors are known.
 WaitSummary summarize_wait(const std::vector<ClockRun> &runs, std::size_t wait, bool truth) {
     std::vector<double> offsets;
     std::vector<double> errors;
@@ -54,6 +55,7 @@ WaitSummary summarize_wait(const std::vector<ClockRun> &runs, std::size_t wait, 
             .wait_last = std::ranges::max(waits)};
 }
 
+/// Summarizes the runs of a scheme, and its first synchronization. `waits`: number of waits.
 SchemeSummary summarize_scheme(const std::string &scheme, const ClockRun &first, const std::vector<ClockRun> &runs,
                                std::size_t waits, bool truth) {
     std::vector<double> durations;

@@ -16,7 +16,8 @@
 
 namespace bench {
 
-/// A queue of events, which are numbers, by the time at which they are due. Times are s on any clock.
+/// A queue of events by the time at which they are due. An event is a number that the caller chooses. Times are s on
+/// any clock.
 class DueEvents {
 public:
     void add(double due, std::size_t event) { queue_.emplace(due, event); }
@@ -78,9 +79,10 @@ struct ClockEdges {
     double scatter = 0.0; // standard deviation of residuals, s, median over ranks
 };
 
+/// Everything that the subcommand has measured.
 struct ClockResults {
     ClockOptions options;
-    bool truth;                              // true errors are known
+    bool truth;                              // true errors are known, i.e. with the validation clock
     int clock_domains;                       // number of groups of ranks that share a local clock
     std::vector<double> barrier;             // [repetition] mean duration of MPI_Barrier, s
     std::vector<ClockRun> first;             // [scheme] first synchronization of its clock, before the repetitions
@@ -98,6 +100,7 @@ struct WaitSummary {
     double wait_last; // largest achieved wait
 };
 
+/// Medians over the repetitions of a scheme.
 struct SchemeSummary {
     std::string scheme;
     double duration; // of a synchronization, s, median over repetitions
@@ -108,12 +111,14 @@ struct SchemeSummary {
     bool on_front;                        // on the Pareto front of duration and error at the deciding wait
 };
 
+/// What tables and files show of the measurements.
 struct ClockSummary {
     std::vector<SchemeSummary> schemes;
     std::size_t deciding; // index of the deciding wait, the wait nearest to 5 s (Hunold 2015, figure 10)
     double barrier;       // mean duration of MPI_Barrier, s
 };
 
+/// Summarizes the measurements.
 ClockSummary summarize_clocks(const ClockResults &results);
 
 /// Duration and error of a scheme, s; smaller is better.
@@ -139,7 +144,9 @@ constexpr const char *shared_clock_warning =
 
 /// The lines above the tables: validation clock, checked ranks, and the edge with the largest residual.
 std::string clock_head(const Context &context, const ClockResults &results);
+/// The results for files.
 Dataset clock_dataset(const Context &context, const ClockResults &results, const ClockSummary &summary);
+/// The warnings that the measurements call for, a line each.
 std::vector<std::string> find_clock_warnings(const ClockResults &results, const ClockSummary &summary);
 
 } // namespace bench

@@ -22,22 +22,23 @@ constexpr long max_measurements = 10'000'000;
 /// Collective. Measures every pair once, and appends the results to `series` on rank 0. Other ranks append values
 /// without meaning.
 void measure(const Communicator &comm, const DriftOptions &options, std::vector<DriftSeries> &series) {
-    // Time, offset, bound and round trip of each pair.
-    std::vector<std::vector<double>> measured(series.size(), std::vector<double>(4));
+    enum Value : std::size_t { at, offset, bound, rtt, values }; // values of a pair, in this order; `values`: number
+    std::vector<std::vector<double>> measured(series.size(), std::vector<double>(values));
     take_turns(comm, options.pairs, [&](std::size_t i, const Pair &pair) {
-        const Downbeat_offset offset = measure_tightest_offset(
+        const Downbeat_offset tightest = measure_tightest_offset(
             comm.handle(), pair, DOWNBEAT_LOCAL, options.estimator.c_str(), static_cast<int>(options.rounds));
-        measured[i] = {offset.at, offset.offset, offset.bound, offset.rtt};
+        measured[i] = {tightest.at, tightest.offset, tightest.bound, tightest.rtt};
     });
     for (std::size_t i = 0; i < series.size(); ++i) {
         send_to_root(comm, options.pairs[i].asker, measured[i]);
-        series[i].at.push_back(measured[i][0]);
-        series[i].offset.push_back(measured[i][1]);
-        series[i].bound.push_back(measured[i][2]);
-        series[i].rtt.push_back(measured[i][3]);
+        series[i].at.push_back(measured[i][at]);
+        series[i].offset.push_back(measured[i][offset]);
+        series[i].bound.push_back(measured[i][bound]);
+        series[i].rtt.push_back(measured[i][rtt]);
     }
 }
 
+/// Fits lines to the series, and collects the results. `started`: begin of each round, s since the first round.
 Findings study(const Context &context, const DriftOptions &options, const std::vector<double> &started,
                std::vector<DriftSeries> series) {
     std::vector<DriftPair> pairs;
@@ -54,12 +55,13 @@ Findings study(const Context &context, const DriftOptions &options, const std::v
     return {drift_dataset(context, options, started, pairs), "", warnings};
 }
 
+/// Collective. Measures all pairs in rounds at a constant interval, and writes the results.
 ExitStatus run(const Communicator &comm, const std::string &command, const DriftOptions &options,
                const CommonOptions &common) {
     Session session(comm, common, command);
     std::vector<DriftSeries> series;
     for (const Pair &pair : options.pairs) {
-        series.push_back({pair, {}, {}, {}, {}});
+        series.push_back({.pair = pair, .at = {}, .offset = {}, .bound = {}, .rtt = {}});
     }
     std::vector<double> started;
     const auto count = static_cast<std::size_t>(options.count());

@@ -85,10 +85,12 @@ auto interval_end(double P::*member, double P::*error, double side) {
     return [=](const P &pair) { return pair.*member + side * pair.*error; };
 }
 
+/// The absolute value of `member`, divided by `period`, in ppm.
 auto in_ppm(double P::*member, double P::*period) {
     return [=](const P &pair) { return std::abs(pair.*member) / (pair.*period) * 1e6; };
 }
 
+/// The values of a member of the pair's series.
 auto series(std::vector<double> DriftSeries::*member) {
     return [member](const P &pair) { return pair.series.*member; };
 }

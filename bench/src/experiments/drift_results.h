@@ -43,6 +43,7 @@ struct DriftPair {
 /// Computes the drift of a pair from n >= 4 measurements. The first half are the first (n + 1) / 2 measurements.
 DriftPair study_drift(DriftSeries series);
 
+/// The options of the subcommand.
 struct DriftOptions {
     std::vector<Pair> pairs;
     double duration = 60.0; // of the run, s

@@ -25,29 +25,32 @@ namespace bench {
 namespace {
 
 /// Lists a registry whose entries have no parameters.
-template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
+template <typename Registry> std::vector<ListedComponent> listed_names(const Registry &registry) {
     return mapped(registry, [](const auto &entry) { return ListedComponent{{entry.name, entry.description}}; });
 }
 
-template <typename Registry> std::vector<ListedComponent> own_components(const Registry &registry) {
+/// Lists a registry of the benchmark, with parameters.
+template <typename Registry> std::vector<ListedComponent> listed_components(const Registry &registry) {
     return mapped(registry, [](const ComponentInfo &entry) { return ListedComponent{entry}; });
 }
 
 /// Lists fields.
-template <typename Fields> std::vector<ListedComponent> own_fields(const Fields &fields) {
+template <typename Fields> std::vector<ListedComponent> listed_fields(const Fields &fields) {
     return mapped(fields, [](const Field &field) { return ListedComponent{{field.name, field.meaning}, {}, field}; });
 }
 
+/// Lists the metrics. In addition to a field's properties, they have attribute is_time.
 std::vector<ListedComponent> metric_components() {
-    return own_fields(mapped(all_metrics(), [](const Metric &metric) {
+    return listed_fields(mapped(all_metrics(), [](const Metric &metric) {
         Field field = metric.field();
         field.attributes.emplace_back("is_time", long{metric.traits.is_time});
         return field;
     }));
 }
 
+/// Lists the operations, with their MPI calls.
 std::vector<ListedComponent> operation_components() {
-    std::vector<ListedComponent> components = own_components(all_operations());
+    std::vector<ListedComponent> components = listed_components(all_operations());
     for (ListedComponent &component : components) {
         const OperationInfo &info = find_by_name(all_operations(), component.name);
         const bool is_collective = !info.collective.empty();
@@ -115,22 +118,22 @@ const std::array<Kind, 17> &all_kinds() {
         {"operation", "operations to measure", operation_components},
         {"algorithm", "algorithms of this MPI library, by collective (--algorithm)", library_algorithms},
         {"synchronizer", "synchronizers that run before each sample (--sync)",
-         [] { return own_components(all_synchronizers()); }},
+         [] { return listed_components(all_synchronizers()); }},
         {"timing", "timing schemes: which calls a sample's timestamps enclose (--timing)",
-         [] { return own_components(all_timings()); }},
-        {"pattern", "arrival patterns (--pattern)", [] { return own_components(all_patterns()); }},
+         [] { return listed_components(all_timings()); }},
+        {"pattern", "arrival patterns (--pattern)", [] { return listed_components(all_patterns()); }},
         {"stopping", "stopping rules: how long a cell is measured (--stop)",
-         [] { return own_components(all_stopping_rules()); }},
+         [] { return listed_components(all_stopping_rules()); }},
         {"warmup", "warm-up rules: calls to discard before each block of samples (--warmup)",
-         [] { return own_components(all_warmup_rules()); }},
+         [] { return listed_components(all_warmup_rules()); }},
         {"metric", "metrics computed from each sample", metric_components},
         {"field", "fields of a cell in files, other than the statistics of its metrics",
-         [] { return own_fields(cell_fields()); }},
-        {"sample", "variables of a sample in netCDF files", [] { return own_fields(sample_fields()); }},
+         [] { return listed_fields(cell_fields()); }},
+        {"sample", "variables of a sample in netCDF files", [] { return listed_fields(sample_fields()); }},
         {"attribute", "global attributes of files: settings, properties, measurements",
-         [] { return own_fields(all_attributes()); }},
+         [] { return listed_fields(all_attributes()); }},
         {"format", "formats of standard output and files (--format, --output)",
-         [] { return own_names(all_formats()); }},
+         [] { return listed_names(all_formats()); }},
     }};
     return table;
 }

@@ -12,13 +12,14 @@ namespace {
 
 constexpr std::size_t indent = 29; // column of the descriptions
 
-/// A name after `level` spaces, and its description, wrapped.
+/// A line with a name after `level` spaces, and its description from column `indent` on, wrapped.
 std::string entry(std::size_t level, const std::string &name, const std::string &text) {
     const std::string start = std::string(level, ' ') + name;
     return fmt::format("{:<28}{}{}\n", start, start.size() < indent ? " " : "\n" + std::string(indent, ' '),
                        fill(text, indent));
 }
 
+/// The description of a component, with the meaning of its size and its source.
 std::string about(const ListedComponent &component) {
     std::vector<std::string> texts = {component.description};
     if (const auto &call = component.call) {
@@ -32,6 +33,7 @@ std::string about(const ListedComponent &component) {
     return join(texts, "; ") + (component.source.empty() ? "" : fmt::format(" [{}]", component.source));
 }
 
+/// The meaning of a parameter, and its valid values if there are several.
 std::string about(const ComponentParameter &parameter) {
     const ComponentValues &values = parameter.values;
     const bool fixed = values.kind == ComponentValues::Kind::choice && values.choices.size() == 1;

@@ -17,7 +17,7 @@ struct ListedCall {
     std::string call;         // called functions: "MPI_Ibcast, MPI_Wait"
     std::string size_meaning; // the object that has the size; "" without a size
     std::string unavailable;  // the reason why this MPI library does not have it; "" if it is available
-    std::string flow = "";    // Flow of the collective (operations/collective.h); "" if it is not a collective
+    std::string flow = "";    // how data flow, e.g. to a root: values of Flow (operations/collective.h); "" if unknown
     bool reduces = false;     // has a reduction operator
     bool irregular = false;   // takes blocks of different sizes
 };

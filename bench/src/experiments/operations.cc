@@ -17,6 +17,7 @@
 namespace bench {
 namespace {
 
+/// Collective. Prepares a launch, runs it, and writes its results during and after the run.
 ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
     const std::uint64_t seed = choose_seed(comm, options.seed);
     if (!options.published.empty() && setenv("DOWNBEAT_PUBLISHED", options.published.c_str(), 1) != 0) {

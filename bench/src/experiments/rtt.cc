@@ -18,7 +18,7 @@
 namespace bench {
 namespace {
 
-constexpr long max_chunk = 10'000; // exchanges of a call of Downbeat_record, which limits its memory
+constexpr long max_chunk = 10'000; // maximum number of exchanges in a call of Downbeat_record; limits the memory
 
 constexpr double nanosecond = 1e-9; // in seconds
 
@@ -75,7 +75,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const RttOp
         trips.true_before = before;
         trips.true_after = true_offset(comm, pair);
         for (std::vector<double> *series : {&trips.sent, &trips.rtt, &trips.difference}) {
-            series->resize(static_cast<std::size_t>(options.count));
+            series->resize(static_cast<std::size_t>(options.count)); // rank 0 needs the size of the message
             send_to_root(comm, pair.asker, *series);
         }
         recorded.push_back(std::move(trips));
@@ -107,7 +107,8 @@ ParsedWork parse(int argc, char **argv, int ranks) {
     line.number("--count", "N", options.count, 1L, 100'000'000L, "round trips per pair");
     line.number("--interval", "SECONDS", options.interval, 0.0, 3600.0,
                 "time from one round trip to the next; 0: back to back");
-    line.number("--resamples", "N", options.resamples, 1L, 1'000'000L, "runs of the stop rule for each N");
+    line.number("--resamples", "N", options.resamples, 1L, 1'000'000L,
+                "simulated runs of each stop rule, by resampling the round trips");
     common.declare(line, "seed for the resampling");
     if (const auto text = line.parse(argc, argv)) {
         return *text;

@@ -79,14 +79,17 @@ namespace {
 using P = RttPair;
 using Fields = std::vector<FieldOf<P>>;
 
+/// A value of the histogram: `get` is a member of Histogram.
 auto in_histogram(auto get) {
     return [get](const P &pair) { return std::invoke(get, pair.histogram); };
 }
 
+/// The values of a member of the round trips.
 auto series(std::vector<double> RoundTrips::*member) {
     return [member](const P &pair) { return pair.trips.*member; };
 }
 
+/// The values of a member of the stop rule, for each N.
 auto by_rule(double StopRule::*member) {
     return [member](const P &pair) { return mapped(pair.stop_rule, member); };
 }
@@ -95,6 +98,7 @@ const FieldOf<P> name_field = {"pair", "", "the two ranks, asker first",
                                [](const P &pair) { return describe_pair(pair.pair); },
                                Column{"", "pair", ColumnKind::name}};
 
+/// The column of a statistic of the round trips.
 Column in_table(const std::string &heading) {
     return {"round trip", heading, ColumnKind::microseconds,
             "from sending the request to receiving the answer, on the asker's clock"};

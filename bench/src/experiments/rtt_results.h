@@ -50,8 +50,10 @@ struct RttPair {
     std::vector<StopRule> stop_rule; // one per N of stop_rule_ns()
 };
 
+/// Computes the statistics of a pair's round trips. `resamples`: see RttOptions.
 RttPair study_rtts(const Pair &pair, RoundTrips trips, long resamples, std::uint64_t seed);
 
+/// The options of the subcommand.
 struct RttOptions {
     std::vector<Pair> pairs;
     long count = 50000;    // round trips per pair (Hoefler 2008, section 2.2)

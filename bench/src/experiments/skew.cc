@@ -15,6 +15,7 @@
 #include "text/words.h"
 
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 
 namespace bench {
@@ -73,7 +74,8 @@ Options launch_options(const std::vector<Component> &synchronizers, const SkewOp
 ExitStatus run(const Communicator &comm, const std::string &command, const std::vector<Component> &synchronizers,
                const SkewOptions &skew, const CommonOptions &common) {
     Session session(comm, common, command);
-    const GlobalClock clock(comm, std::nullopt);
+    const std::optional<double> library_tolerance; // empty: the library's setting
+    const GlobalClock clock(comm, library_tolerance);
     const Options options = launch_options(synchronizers, skew, common);
     Launch launch(comm, clock, options, session.seed());
     launch.prepare();
@@ -81,6 +83,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
     SkewRecorder recorder(recordings); // the launch calls it on rank 0 only
     const std::vector<CellResult> results = launch.run({&recorder});
     const ClockAgreement agreement = judge_clocks(measure_agreement(comm, clock));
+    // finish() returns success or throws; the status of this subcommand is that of the cells.
     session.finish([&]() -> Findings {
         std::vector<Skew> skews;
         for (std::size_t i = 0; i < results.size(); ++i) {

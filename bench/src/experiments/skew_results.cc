@@ -82,22 +82,27 @@ namespace {
 using Fields = std::vector<FieldOf<Skew>>;
 constexpr auto us = ColumnKind::microseconds;
 
+/// A member of the synchronizer's cell.
 auto of_cell(auto member) {
     return [member](const Skew &skew) { return std::invoke(member, skew.cell); };
 }
 
+/// A member of the histogram of skews.
 auto in_histogram(auto member) {
     return [member](const Skew &skew) { return std::invoke(member, skew.histogram); };
 }
 
+/// The values of a member of the recording.
 auto recorded(std::vector<double> SkewRecording::*member) {
     return [member](const Skew &skew) { return skew.recording.*member; };
 }
 
+/// A member of the mean exit of each rank.
 auto exits(double MeanInterval::*member) {
     return [member](const Skew &skew) { return mapped(skew.exits, member); };
 }
 
+/// 1 for each valid attempt, 0 for each other attempt.
 std::vector<std::int64_t> valid(const Skew &skew) {
     return mapped(skew.recording.verdict, [](Verdict verdict) { return std::int64_t{verdict == Verdict::valid}; });
 }
@@ -106,6 +111,7 @@ const FieldOf<Skew> name_field = {"synchronizer", "", "name, with parameters tha
                                   [](const Skew &skew) { return skew.cell.cell.synchronizer; },
                                   Column{"", "synchronizer", ColumnKind::name}};
 
+/// A field for each statistic of the exit skew.
 Fields skew_statistics() {
     constexpr const char *legend = "time between the first and the last rank's exit from the synchronizer";
     const std::map<std::string, std::string> headings = {{"median", "median"}, {"mean", "mean"}, {"p5", "5%"},

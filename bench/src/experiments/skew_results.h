@@ -35,10 +35,11 @@ struct Skew {
 /// Computes the statistics of a recording.
 Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ranks);
 
+/// The options of the subcommand.
 struct SkewOptions {
-    long repetitions = 1000; // valid samples
-    long max_attempts = 20;  // per repetition
-    long warmup = 10;        // calls before each block
+    long repetitions = 1000; // valid samples of each synchronizer
+    long max_attempts = 20;  // attempts per valid sample, before a block is given up
+    long warmup = 10;        // calls that are discarded before each block
 };
 
 /// Warnings about the clocks: they do not agree at the end, or their error bound is not small compared with a skew.

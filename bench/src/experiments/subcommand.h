@@ -22,6 +22,7 @@ struct Binding {
     int cores;             // number of cores that they belong to
     std::string cpu_model; // "unknown" if the kernel does not report it
 };
+/// Reads where this rank may run.
 Binding read_binding();
 
 /// The number of processors in the union of sets such as Binding::cpuset.
@@ -48,14 +49,16 @@ public:
     std::vector<OthersActivity> finish(const Communicator &comm) const;
 
 private:
+    /// The times from which the activity follows; read at the begin and the end of the period.
     struct Reading {
         double wall;    // steady time, s
         double process; // processor time of this process, s
         double host;    // busy processor time of the host, s; NaN if the system does not report it
     };
+    /// Reads the times now.
     static Reading read();
 
-    Reading start_;
+    Reading start_; // times at the begin of the period
 };
 
 /// Collective. Runs a parsed and checked command line. `command` is its text, for files.
@@ -64,8 +67,10 @@ using Work = std::function<ExitStatus(const Communicator &comm, const std::strin
 /// The work of a command line, or a text to print, e.g. for --help.
 using ParsedWork = std::variant<Work, std::string>;
 
+/// A subcommand and its parser.
 struct SubcommandInfo : SubcommandName {
-    /// Throws Error::usage. argv[0] is the subcommand's name; `ranks` is the size of the communicator.
+    /// Parses its command line. Throws Error::usage. argv[0] is the subcommand's name; `ranks` is the size of the
+    /// communicator.
     ParsedWork (*parse)(int argc, char **argv, int ranks);
 };
 
@@ -79,6 +84,7 @@ SubcommandInfo pairs();
 SubcommandInfo algorithms();
 } // namespace subcommands
 
+/// All subcommands, in the order of the help text.
 const std::vector<SubcommandInfo> &all_subcommands();
 
 /// Parses a command line without a subcommand, which measures operations. Throws Error::usage.

@@ -91,8 +91,8 @@ std::vector<std::string> Communicator::gather_texts(std::span<const std::string>
     for (const std::string &text : texts) {
         joined.append(text.c_str(), std::strlen(text.c_str()) + 1);
     }
-    // Every rank sends as many bytes as the rank with the most: MPI libraries gather equal blocks in a tree, but
-    // receive unequal blocks from one rank after another.
+    // All ranks send blocks of the largest size: MPI libraries gather equal blocks in a tree, but receive unequal
+    // blocks from one rank after another.
     int length = static_cast<int>(joined.size());
     check(MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_INT, MPI_MAX, comm_), "MPI_Allreduce");
     const auto block = static_cast<std::size_t>(length);

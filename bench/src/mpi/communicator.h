@@ -33,11 +33,11 @@ class Communicator;
 /// Collective. Throws Error::everywhere, on all ranks, unless every rank passes MPI_SUCCESS; `what` begins the message.
 void check_everywhere(const Communicator &comm, int code, const std::string &what);
 
-/// The ranks that take part: a duplicate of MPI_COMM_WORLD, or a group of it, that returns errors instead of aborting.
+/// A duplicate of MPI_COMM_WORLD, or of a group of its ranks, that returns errors instead of aborting.
 class Communicator {
 public:
     Communicator();
-    /// Collective over `ranks`. Those of them that bring the same `group`, in their order.
+    /// Collective over `ranks`. The ranks that pass the same number `group`, in the same order.
     Communicator(const Communicator &ranks, int group);
     ~Communicator();
     Communicator(const Communicator &) = delete;

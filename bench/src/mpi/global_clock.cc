@@ -32,6 +32,7 @@ ClockError larger(const ClockError &a, const ClockError &b) {
 
 namespace {
 
+/// The library's settings for a communicator: names and values.
 std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
     Info info;
     check(MPIX_Harmonize_get_info(comm, info.address()), "MPIX_Harmonize_get_info");
@@ -52,8 +53,8 @@ std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
 /// Measures the step in which the clock advances, in ticks. The time between readings varies, because readings at equal
 /// intervals would have a common step on any clock.
 double measure_step(const Downbeat_clock &clock) {
-    constexpr std::size_t count = 2000;
-    constexpr unsigned different_waits = 61;
+    constexpr std::size_t count = 2000;      // readings
+    constexpr unsigned different_waits = 61; // numbers of spins between two readings: 0 to 60
     std::vector<double> differences(count);
     volatile unsigned spins = 0; // volatile: the compiler keeps the loop
     std::int64_t last = clock.read(clock.clock);
@@ -112,7 +113,7 @@ GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> toleran
     }
     check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");
     check(MPIX_Harmonize_get_stats(comm.handle(), &before_), "MPIX_Harmonize_get_stats");
-    const Downbeat_clock clock = local_clock();
+    const Downbeat_clock clock = conversion();
     const double step = measure_step(clock) * clock.tick * 1e-9;
     check(MPI_Allreduce(&step, &resolution_, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
 }
@@ -132,16 +133,16 @@ ClockError GlobalClock::largest(const ClockError &error) const {
     return {largest[0], largest[1]};
 }
 
-StampClock GlobalClock::stamps() const { return StampClock(local_clock()); }
+StampClock GlobalClock::stamps() const { return StampClock(conversion()); }
 
-Downbeat_clock GlobalClock::local_clock() const {
+Downbeat_clock GlobalClock::conversion() const {
     Downbeat_clock clock{};
     check(Downbeat_get_clock(comm_.handle(), &clock), "Downbeat_get_clock");
     return clock;
 }
 
 double GlobalClock::max_refresh_interval() const {
-    const Downbeat_clock clock = local_clock();
+    const Downbeat_clock clock = conversion();
     double growth = 0.0; // of the error bound, s per s, largest over the ranks; 0 if they read the same clock
     check(MPI_Allreduce(&clock.growth, &growth, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
     return std::stod(setting("max_error")) / growth;

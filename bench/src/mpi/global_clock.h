@@ -75,9 +75,9 @@ private:
 /// The global clock that libdownbeat keeps for a communicator. All timestamps of a run are on this clock.
 class GlobalClock {
 public:
-    /// Collective. Prepares the library on `comm`. `tolerance`, s: largest lateness of a start in time; if empty, the
-    /// library's setting. If that is "auto", measures a tolerance once (3 to 20 s) and keeps it. Throws
-    /// Error::everywhere if a setting in the environment is invalid.
+    /// Collective. Prepares the library on `comm`. `tolerance`, s: how late a rank may be for its start to count as in
+    /// time; if empty, the library's setting. If the setting is "auto", measures a tolerance once (3 to 20 s) and keeps
+    /// it. Throws Error::everywhere if a setting in the environment is invalid.
     GlobalClock(const Communicator &comm, std::optional<double> tolerance);
 
     /// Seconds since the clock's epoch.
@@ -121,11 +121,13 @@ public:
     double tolerance() const;
 
     /// The share of this rank's starts in this run that failed because the error of its clock was too large for the
-    /// tolerance; 0 if setting flag_error is not automatic. `now`: current statistics of the library.
+    /// tolerance; 0 unless setting flag_error is "auto". `now`: current statistics of the library.
     double share_unsure(const MPIX_Harmonize_stats &now) const;
 
 private:
-    Downbeat_clock local_clock() const;
+    /// The local clock and its conversion to the global clock after the last synchronization.
+    Downbeat_clock conversion() const;
+    /// The value of a setting of the library, which must exist.
     const std::string &setting(const std::string &name) const;
 
     const Communicator &comm_;

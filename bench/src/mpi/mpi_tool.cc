@@ -18,6 +18,7 @@ void check_tool(int code, const char *call, const std::string &variable) {
     }
 }
 
+/// Owns a handle of a control variable, with which its value is read and written.
 class Handle {
 public:
     Handle(int index, const std::string &name) {
@@ -34,21 +35,22 @@ private:
     MPI_T_cvar_handle handle_{};
 };
 
-struct Description {
+/// What MPI_T reports on a control variable.
+struct VariableInfo {
     std::string name;
     std::string description;
-    MPI_T_enum values = MPI_T_ENUM_NULL;
-    int scope = 0;
+    MPI_T_enum values = MPI_T_ENUM_NULL; // the named values; MPI_T_ENUM_NULL if there are none
+    int scope = 0;                       // MPI_T_SCOPE_...: which processes may set it, if any
 };
 
 /// Returns nullopt if the variable no longer exists, e.g. because its component was closed.
-std::optional<Description> describe_variable(int index) {
+std::optional<VariableInfo> describe_variable(int index) {
     int name_length = 0;
     int description_length = 0;
     int verbosity = 0;
     int binding = 0;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    Description info;
+    VariableInfo info;
     const auto get_info = [&](char *name, char *description) {
         return MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &datatype, &info.values, description,
                                    &description_length, &binding, &info.scope);
@@ -67,12 +69,13 @@ std::optional<Description> describe_variable(int index) {
     return info;
 }
 
+/// The numbers and names of an enumeration's values; empty for MPI_T_ENUM_NULL. `variable`: name, for errors.
 std::vector<std::pair<int, std::string>> read_values(MPI_T_enum type, const std::string &variable) {
     std::vector<std::pair<int, std::string>> values;
     if (type == MPI_T_ENUM_NULL) {
         return values;
     }
-    constexpr int longest_name = 256;
+    constexpr int longest_name = 256; // bytes of the buffer; MPI_T truncates longer names
     int count = 0;
     char name[longest_name] = "";
     int length = longest_name;
@@ -108,7 +111,7 @@ std::optional<ControlVariable> ControlVariable::find(const std::string &name) {
     if (MPI_T_cvar_get_index(name.c_str(), &variable.index_) != MPI_SUCCESS) {
         return std::nullopt;
     }
-    const std::optional<Description> info = describe_variable(variable.index_);
+    const std::optional<VariableInfo> info = describe_variable(variable.index_);
     if (!info) {
         return std::nullopt;
     }
@@ -129,14 +132,17 @@ ControlVariable ControlVariable::get(const std::string &name) {
 
 int ControlVariable::read() const {
     const Handle handle(index_, name_);
-    std::int64_t value = 0; // holds every integer type; narrower values fill the low bytes (little endian)
+    // Holds every integer type. MPI_T stores a narrower value in the first bytes, the low bytes on a little-endian
+    // machine.
+    std::int64_t value = 0;
     check_tool(MPI_T_cvar_read(handle.get(), &value), "MPI_T_cvar_read", name_);
     return static_cast<int>(value);
 }
 
 void ControlVariable::write(int value) const {
     const Handle handle(index_, name_);
-    check_tool(MPI_T_cvar_write(handle.get(), &value), "MPI_T_cvar_write", name_);
+    const std::int64_t wide = value; // a variable may have 8 bytes; see read()
+    check_tool(MPI_T_cvar_write(handle.get(), &wide), "MPI_T_cvar_write", name_);
     if (const int now = read(); now != value) {
         throw Error::here(fmt::format("{} was set to {} and reads {}", name_, value, now));
     }

@@ -33,7 +33,7 @@ public:
 
     /// Reads an integer or a boolean.
     int read() const;
-    /// Writes a variable of type int or enum. Throws Error::here if another value reads back.
+    /// Writes an integer, a boolean or the number of a named value. Throws Error::here if another value reads back.
     void write(int value) const;
 
 private:

@@ -14,7 +14,7 @@
 namespace bench {
 
 void wait_quietly(MPI_Request *request) {
-    if (!has_processors()) {
+    if (is_simulated()) {
         check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
         return;
     }
@@ -80,6 +80,7 @@ namespace {
 constexpr int begin_tag = 1;
 constexpr int done_tag = 2;
 
+// Sends an empty message, unless `rank` is this rank. Waits by yielding the processor.
 void send_signal(const Communicator &comm, int rank, int tag) {
     if (rank != comm.rank()) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -88,6 +89,7 @@ void send_signal(const Communicator &comm, int rank, int tag) {
     }
 }
 
+// Receives the message of send_signal().
 void receive_signal(const Communicator &comm, int rank, int tag) {
     if (rank != comm.rank()) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -162,13 +164,13 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm, const Global
     const std::vector<double> bounds = gather_quietly(comm, {bound});
     MPIX_Harmonize_stats stats{};
     check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
-    constexpr std::size_t width = 5;
+    constexpr std::size_t width = 5; // values per rank
     const std::vector<double> gathered =
         gather_quietly(comm, {static_cast<double>(stats.contradictions), clock.share_unsure(stats), stats.sync_error,
                               stats.flag_error, stats.tolerance});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
-        const double *values = &gathered[width * rank];
+        const double *values = &gathered[width * rank]; // in the order in which they were gathered
         offsets.push_back(
             {measured[rank], bounds[rank], std::llround(values[0]), values[1], values[2], values[3], values[4]});
     }

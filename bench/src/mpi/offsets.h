@@ -30,8 +30,8 @@ long broadcast_quietly(const Communicator &comm, long value);
 /// ranks pass the same number of values.
 std::vector<double> gather_quietly(const Communicator &comm, const std::vector<double> &values);
 
-/// Sends the values of rank `source` to rank 0; does nothing on other ranks, or if `source` is 0. On rank 0, `values`
-/// must already have the size of the message.
+/// Collective. Sends the values of rank `source` to rank 0; does nothing on other ranks, or if `source` is 0. On rank
+/// 0, `values` must already have the size of the message, unless `source` is 0.
 void send_to_root(const Communicator &comm, int source, std::vector<double> &values);
 
 /// Collective. Runs `work` for one pair at a time, so that pairs do not disturb each other; all other ranks wait

@@ -30,7 +30,8 @@ void work_until(long time, const std::function<void()> &work);
 /// another SimGrid platform. "" on a real machine.
 std::string platform_model();
 
-/// True unless ranks are simulated. Real processors interrupt ranks, and a rank that polls takes time from other ranks.
-inline bool has_processors() { return platform_model().empty(); }
+/// True if ranks are simulated. Real processors interrupt ranks, and a rank that polls takes time from other ranks;
+/// simulated ranks do neither.
+inline bool is_simulated() { return !platform_model().empty(); }
 
 } // namespace bench

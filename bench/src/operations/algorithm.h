@@ -90,7 +90,7 @@ protected:
 
 struct AlgorithmFamilyInfo {
     /// Called before MPI_Init. Sets the environment variables that the library reads only in MPI_Init, unless the user
-    /// has set them.
+    /// has set them. `requests`: the algorithms on the command line.
     void (*before_init)(const AlgorithmRequests &requests);
     /// Returns null if this MPI library is of another kind. MPI_T must be open.
     std::unique_ptr<AlgorithmFamily> (*find)();
@@ -115,8 +115,8 @@ void set_unless_set(const std::string &variable, const std::string &value);
 
 /// Messages that this rank has sent. Vectors are indexed by the receiver's rank in MPI_COMM_WORLD.
 struct Traffic {
-    std::vector<std::int64_t> messages;
-    std::vector<std::int64_t> bytes;
+    std::vector<std::int64_t> messages; // number of messages
+    std::vector<std::int64_t> bytes;    // sum of their sizes
 };
 
 /// Counts the messages that the MPI library sends, including those of collectives.

@@ -33,9 +33,10 @@ Neighbors::Neighbors(MPI_Comm parent, int rank, int ranks, const Component &comp
 
 Neighbors::~Neighbors() { MPI_Comm_free(&comm_); }
 
-// The order of MPI 4.0, section 8.6: in each dimension the neighbor in the negative direction, then the neighbor in the
-// positive direction. Data that is sent in a direction arrives from the opposite direction, even if both neighbors are
-// the same rank (MPI 4.0, Annex B.1.1, item 1).
+// Sets the neighbors in the order of MPI 4.0, section 8.6: in each dimension the neighbor in the negative direction,
+// then the neighbor in the positive direction. Data that is sent in a direction arrives from the opposite direction,
+// even if both neighbors are the same rank (MPI 4.0, Annex B.1.1, item 1). So this rank receives block 2 * dimension +
+// 1 of its negative neighbor, which that rank sends in the positive direction.
 void Neighbors::make_cartesian(MPI_Comm parent, int ranks, int dimensions) {
     std::vector<int> extents(static_cast<std::size_t>(dimensions));
     const std::vector<int> periodic(extents.size(), 1);
@@ -46,19 +47,20 @@ void Neighbors::make_cartesian(MPI_Comm parent, int ranks, int dimensions) {
         int positive = 0;
         check(MPI_Cart_shift(comm_, dimension, 1, &negative, &positive), "MPI_Cart_shift");
         destinations_.insert(destinations_.end(), {negative, positive});
-        sources_.push_back({negative, 2 * dimension + 1});
-        sources_.push_back({positive, 2 * dimension});
+        sources_.push_back({.rank = negative, .block = 2 * dimension + 1});
+        sources_.push_back({.rank = positive, .block = 2 * dimension});
     }
 }
 
-// A rank that occurs several times: its messages match in the order of the lists (MPI 4.0, section 8.6).
+// Sets the neighbors of a graph in which each rank sends to the next `degree` ranks. The messages of a rank that occurs
+// several times match in the order of the lists (MPI 4.0, section 8.6).
 void Neighbors::make_graph(MPI_Comm parent, int rank, int ranks, int degree) {
     std::vector<int> from;
     for (int block = 0; block < degree; ++block) {
         const int distance = (block + 1) % ranks;
         destinations_.push_back((rank + distance) % ranks);
         from.push_back((rank + ranks - distance) % ranks);
-        sources_.push_back({from.back(), block});
+        sources_.push_back({.rank = from.back(), .block = block});
     }
     check(MPI_Dist_graph_create_adjacent(parent, degree, from.data(), MPI_UNWEIGHTED, degree, destinations_.data(),
                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm_),
@@ -133,7 +135,7 @@ std::unique_ptr<Call> Collective::bind(const CallBuffers &buffers, int root) con
 Layout Collective::contribution(std::uint64_t elements_sent, bool in_receive_buffer, std::uint64_t at) const {
     Layout layout;
     if (in_receive_buffer) {
-        layout.initial = {{at, elements_sent, 0, rank, rank}};
+        layout.initial = {{.at = at, .count = elements_sent, .from = 0, .first_rank = rank, .last_rank = rank}};
     } else {
         layout.send = elements_sent;
     }
@@ -142,7 +144,7 @@ Layout Collective::contribution(std::uint64_t elements_sent, bool in_receive_buf
 
 Blocks Collective::share(std::uint64_t total) const {
     const auto group_size = static_cast<std::uint64_t>(ranks);
-    const auto begin = [&](std::uint64_t block) {
+    const auto begin = [&](std::uint64_t block) { // first element of a block
         return rising ? total * (block * (block + 1) / 2) / (group_size * (group_size + 1) / 2)
                       : total * block / group_size;
     };

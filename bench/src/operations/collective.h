@@ -39,11 +39,14 @@ public:
 
     MPI_Comm comm() const { return comm_; }
 
+    /// A rank from which this rank receives.
     struct Source {
         int rank;
         int block; // index of its outgoing block that this rank receives
     };
+    /// The neighbors that this rank receives from, in the order of its receive blocks.
     const std::vector<Source> &sources() const { return sources_; }
+    /// The ranks that this rank sends to, in the order of its send blocks.
     const std::vector<int> &destinations() const { return destinations_; }
 
 private:
@@ -79,6 +82,7 @@ template <typename... P> struct Forms {
     int (*persistent)(P..., MPI_Info, MPI_Request *);
 };
 
+/// How MPI runs a collective.
 enum class Form { blocking, nonblocking, persistent };
 
 /// A collective with its arguments. Every function returns MPI's error code.
@@ -156,14 +160,15 @@ struct Blocks {
     std::uint64_t end() const { return counts.empty() ? 0 : at(counts.size() - 1) + count(counts.size() - 1); }
 };
 
+/// The arguments with which a collective is measured, on this rank.
 struct CollectiveArguments {
     MPI_Comm comm;
     int rank;
-    int ranks;
-    const Elements *elements; // null if the collective has no messages
-    std::uint64_t count;      // message size in elements
-    bool in_place;
-    const Component &component;
+    int ranks;                  // size of `comm`
+    const Elements *elements;   // null if the collective has no messages
+    std::uint64_t count;        // message size in elements
+    bool in_place;              // with MPI_IN_PLACE
+    const Component &component; // the operation and its parameters
 };
 
 struct CollectiveInfo;
@@ -232,13 +237,16 @@ struct CollectiveTraits {
     bool rooted() const { return flow == Flow::from_root || flow == Flow::to_root; }
 };
 
+/// A row of the tables of collectives.
 struct CollectiveInfo {
     std::string name;     // "bcast"
     std::string mpi_name; // "Bcast"
+    /// Binds the arguments of a call with these buffers to the MPI functions.
     std::unique_ptr<Call> (*bind)(const Collective &collective, const CallBuffers &buffers, int root);
     std::string description;  // for help, e.g. "one message from the root to all"
     std::string size_meaning; // the object that has the message size: "of the message"; "" if there is no size
     CollectiveTraits traits = {};
+    /// The contents of this rank's buffers before and after a call.
     Layout (*layout)(const Collective &collective, int root);
     /// Sets Collective::send and Collective::receive.
     void (*divide)(Collective &collective) = [](Collective &) {};

@@ -81,6 +81,7 @@ public:
     }
 
 protected:
+    /// A call with one set of buffers and one root.
     struct Variant {
         CallBuffers buffers;
         Layout layout;
@@ -97,6 +98,7 @@ protected:
     }
 
 private:
+    /// The roots of consecutive calls: one, or all ranks if the root rotates.
     std::vector<int> roots(const Component &component) const {
         if (component.word("root") != rotating) {
             return {static_cast<int>(component.whole("root"))};
@@ -106,6 +108,8 @@ private:
         return roots;
     }
 
+    /// Collective. Makes a variant for each call until buffers and roots repeat. `rotated`: use several sets of
+    /// buffers, which together are twice as large as the largest cache.
     void make_variants(const std::vector<int> &roots, bool rotated) {
         std::vector<Layout> layouts;
         std::uint64_t send = 0; // bytes of a buffer that is large enough with every root
@@ -173,6 +177,7 @@ private:
         }
     }
 
+    /// Makes the next call, and returns its first wrong element; nullopt if all are right.
     std::optional<std::string> validate_contents() {
         const Variant &variant = variants_[next_];
         contribute(variant);
@@ -182,12 +187,14 @@ private:
         return error;
     }
 
+    /// Tests a barrier with another late rank in each call.
     std::optional<std::string> validate_order() {
         const int late = late_;
         late_ = (late_ + 1) % ranks_;
         return find_early_leaver(comm_, late, [this] { run(); });
     }
 
+    /// The first element of the buffers that is not as expected after a call.
     std::optional<std::string> first_error(const Variant &variant) const {
         for (const Piece &piece : variant.layout.result) {
             if (const auto error = elements_->compare(variant.buffers.receive, piece)) {
@@ -202,13 +209,14 @@ private:
         return std::nullopt;
     }
 
+    /// The size of `count` elements in memory, bytes.
     std::uint64_t bytes(std::uint64_t count) const { return elements_ ? count * elements_->extent() : 0; }
 
     std::string name_; // of MPI's blocking function
     MPI_Comm comm_;
     int rank_ = 0;
     int ranks_ = 0;
-    bool flushed_ = false;
+    bool flushed_ = false;               // buffers are flushed from the caches before each start
     std::unique_ptr<Elements> elements_; // null if the collective has no messages
     std::optional<Collective> collective_;
     std::vector<Buffer> memory_;    // send and receive buffer of each set, alternating
@@ -217,6 +225,7 @@ private:
     int late_ = 0;                  // rank that enters last in the next validation of a barrier
 };
 
+/// The blocking form of a collective.
 class Blocking : public CollectiveOperation {
 public:
     static constexpr Form form = Form::blocking;
@@ -252,6 +261,7 @@ private:
     Computation computation_;
 };
 
+/// A collective in its nonblocking form, e.g. MPI_Ibcast and MPI_Wait.
 class Nonblocking : public Started {
 public:
     static constexpr Form form = Form::nonblocking;
@@ -265,6 +275,7 @@ public:
     }
 };
 
+/// A collective in its persistent form: initialized once, then MPI_Start and MPI_Wait per call.
 class Persistent : public Started {
 public:
     static constexpr Form form = Form::persistent;
@@ -294,6 +305,7 @@ private:
     std::vector<MPI_Request> requests_; // one per variant
 };
 
+/// The parameters of an operation. `computes`: it has parameters of Computation.
 std::vector<ComponentParameter> parameters_of(const CollectiveInfo &info, bool computes) {
     std::vector<ComponentParameter> parameters;
     if (!info.size_meaning.empty()) {
@@ -343,6 +355,8 @@ SizeLimits limits_of(const CollectiveInfo &info, Form form, const Component &com
     return {element.size, max * element.size};
 }
 
+/// The operation of a collective in a form: `Formed` is Blocking, Nonblocking or Persistent. `call`: MPI functions.
+/// `unavailable`: the reason why this MPI library does not have it; "" if it is available.
 template <typename Formed>
 OperationInfo make_operation(const CollectiveInfo &info, const std::string &name, const std::string &call,
                              const std::string &unavailable) {

@@ -6,6 +6,7 @@
 namespace bench {
 namespace {
 
+/// Layout of barrier, which has no buffers.
 Layout no_layout(const Collective &, int) { return {}; }
 
 /// Broadcast has one buffer: the root sends from the buffer into which the other ranks receive.
@@ -41,6 +42,7 @@ Layout gathered(const Collective &c, int root) {
 /// True on the root of a scatter in place: the root does not receive its own block.
 bool root_in_place(const Collective &c, int root) { return c.in_place && c.rank == root; }
 
+/// Layout of scatter: the root has the blocks of all ranks, and each rank receives its block.
 Layout scattered(const Collective &c, int root) {
     Layout layout = c.rank == root ? c.contribution(c.send.end()) : Layout{};
     if (!root_in_place(c, root)) {
@@ -51,6 +53,8 @@ Layout scattered(const Collective &c, int root) {
     return layout;
 }
 
+/// For CollectiveInfo::divide of alltoall: a block for each rank, as large as the block that this rank receives from
+/// it.
 void exchange_pairs(Collective &c) {
     for (int peer = 0; peer < c.ranks; ++peer) {
         c.send.add(c.pair_count(c.rank, peer));

@@ -2,6 +2,8 @@
 // ranks and a function that combines two contributions as the operator does.
 #pragma once
 
+#include "split_mix.h"
+
 #include <algorithm>
 #include <complex>
 #include <cstdint>
@@ -48,7 +50,7 @@ template <> struct Parts<Gapped> {
     static double &of(Gapped &element, int component) { return component == 0 ? element.first : element.second; }
 };
 
-// Assignment, comparison and text of elements; they ignore gaps and padding.
+// Assignment, comparison and text of elements; gaps and padding are ignored.
 
 template <typename T> void assign(T &to, const T &from) { to = from; }
 inline void assign(Gapped &to, const Gapped &from) {
@@ -83,11 +85,8 @@ struct Draw {
 
     /// 64 random bits from rank and index (SplitMix64; Steele, Lea, Flood 2014). Different `stream`s are independent.
     std::uint64_t bits(std::uint64_t stream = 0) const {
-        std::uint64_t z = index * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(rank) * 0xd1b54a32d192ed03 +
-                          (stream + 1) * 0x8cb92ba72f3d8dd7;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-        return z ^ (z >> 31);
+        return db_mix(index * GOLDEN_GAMMA + static_cast<std::uint64_t>(rank) * 0xd1b54a32d192ed03 +
+                      (stream + 1) * 0x8cb92ba72f3d8dd7);
     }
 
     /// 64 bits. Each bit is set on about one rank, so that the result of a logical or bitwise operation over many
@@ -137,6 +136,7 @@ constexpr int usable_bits = std::is_integral_v<N>
                                 ? 8 * static_cast<int>(sizeof(N)) - 1
                                 : std::min(std::numeric_limits<N>::digits, std::numeric_limits<double>::digits);
 
+/// The largest integer with these bits.
 template <typename N> constexpr std::uint64_t largest = (std::uint64_t{1} << usable_bits<N>)-1;
 
 /// A random number; for signed types from -largest / 2 to largest / 2.
@@ -147,6 +147,7 @@ template <typename N> N any_number(const Draw &draw) {
 
 /// A contribution to a sum: positive on at most `max` ranks, 0 on the others.
 template <typename N> N summand(const Draw &draw) {
+    // A contribution then has at least 15 different values. The other limit keeps the number an int.
     constexpr auto max = static_cast<int>(std::min<std::uint64_t>(largest<N> / 15, 1 << 20));
     if (!draw.chosen(max)) {
         return 0;
@@ -172,7 +173,9 @@ template <typename N> N multiply(N a, N b) { return static_cast<N>(a * b); }
 template <typename N> N lower(N a, N b) { return std::min(a, b); }
 template <typename N> N upper(N a, N b) { return std::max(a, b); }
 
-// Logical operators: contributions of "true" are any number from 1 to 7, results are 1.
+// Logical operators: a contribution of "true" is any number from 1 to 7, of "false" it is 0; results are 0 or 1.
+// Contributions to a logical "and" are rarely false, and those to a logical "or" rarely true, so that the result
+// depends on each rank.
 template <typename N> N truth(const Draw &draw, bool value) { return static_cast<N>(value ? 1 + draw.bits(0) % 7 : 0); }
 template <typename N> N rarely_false(const Draw &draw) { return truth<N>(draw, draw.sparse_bits() % 2 == 0); }
 template <typename N> N rarely_true(const Draw &draw) { return truth<N>(draw, draw.sparse_bits() % 2 == 1); }
@@ -181,8 +184,10 @@ template <typename N> N logical_and(N a, N b) { return a != 0 && b != 0; }
 template <typename N> N logical_or(N a, N b) { return a != 0 || b != 0; }
 template <typename N> N logical_xor(N a, N b) { return (a != 0) != (b != 0); }
 
+// Bitwise operators: contributions to "or" have few bits, contributions to "and" have all bits but few, contributions
+// to "exclusive or" have any bits.
 template <typename N> N few_bits(const Draw &draw) { return static_cast<N>(draw.sparse_bits() & largest<N>); }
-template <typename N> N most_bits(const Draw &draw) { return static_cast<N>(~draw.sparse_bits() & largest<N>); }
+template <typename N> N all_but_few_bits(const Draw &draw) { return static_cast<N>(~draw.sparse_bits() & largest<N>); }
 template <typename N> N any_bits(const Draw &draw) { return static_cast<N>(draw.bits() & largest<N>); }
 template <typename N> N bit_and(N a, N b) { return static_cast<N>(a & b); }
 template <typename N> N bit_or(N a, N b) { return static_cast<N>(a | b); }
@@ -196,19 +201,22 @@ template <typename N> constexpr std::uint64_t map_mask = (std::uint64_t{1} << ma
 template <typename N> N join_map(std::uint64_t scale, std::uint64_t shift) {
     return static_cast<N>(((scale & map_mask<N>) << map_bits<N>) | (shift & map_mask<N>));
 }
+/// A contribution: a map with an odd scale.
 template <typename N> N any_map(const Draw &draw) { return join_map<N>(draw.bits() | 1, draw.bits(1)); }
-template <typename N> std::uint64_t map_of(N element) { // never negative
+/// Scale and shift of an element, which is never negative, as one integer.
+template <typename N> std::uint64_t map_of(N element) {
     if constexpr (std::is_integral_v<N>) {
         return static_cast<std::make_unsigned_t<N>>(element);
     } else {
         return static_cast<std::uint64_t>(element);
     }
 }
-template <typename N> N chain(N a, N b) {
-    const std::uint64_t first = map_of(a);
-    const std::uint64_t second = map_of(b);
-    const std::uint64_t scale = first >> map_bits<N>;
-    return join_map<N>(scale * (second >> map_bits<N>), scale * (second & map_mask<N>)+(first & map_mask<N>));
+/// The composition of two maps: first b, then a.
+template <typename N> N compose_maps(N a, N b) {
+    const std::uint64_t outer = map_of(a);
+    const std::uint64_t inner = map_of(b);
+    const std::uint64_t scale = outer >> map_bits<N>;
+    return join_map<N>(scale * (inner >> map_bits<N>), scale * (inner & map_mask<N>)+(outer & map_mask<N>));
 }
 
 /// Combines elements number by number.
@@ -218,6 +226,7 @@ template <typename T, auto Combine> T combine_parts(T a, T b) {
     }
     return b;
 }
+/// Draws an element number by number.
 template <typename T, auto Contribute> T draw_parts(const Draw &draw) {
     T element{};
     for (int component = 0; component < Parts<T>::count; ++component) {
@@ -237,13 +246,15 @@ template <typename T, auto Combine> void function(void *in, void *in_out, int *l
     }
 }
 
+/// A predefined operator of MPI.
 template <typename T, auto Contribute, auto Combine>
 Reduction<T> predefined(const char *name, const char *mpi_name, MPI_Op op) {
     return {name, mpi_name, op, nullptr, true, draw_parts<T, Contribute>, combine_parts<T, Combine>};
 }
 
+/// An operator that MPI_Op_create makes.
 template <typename T, auto Contribute, auto Combine>
-Reduction<T> made(const char *name, const char *mpi_name, bool commutes) {
+Reduction<T> user_made(const char *name, const char *mpi_name, bool commutes) {
     return {name,
             mpi_name,
             MPI_OP_NULL,
@@ -260,12 +271,12 @@ template <typename T> using Reductions = std::vector<Reduction<T>>;
 /// Operators made by MPI_Op_create, for every type.
 template <typename T> Reductions<T> user_defined() {
     using N = typename Parts<T>::Number;
-    return {made<T, summand<N>, add<N>>("user", "commutative MPI_Op_create", true),
-            made<T, any_map<N>, chain<N>>("user_ordered", "ordered MPI_Op_create", false)};
+    return {user_made<T, summand<N>, add<N>>("user", "commutative MPI_Op_create", true),
+            user_made<T, any_map<N>, compose_maps<N>>("user_ordered", "ordered MPI_Op_create", false)};
 }
 
 template <typename N> Reductions<N> bitwise() {
-    return {predefined<N, most_bits<N>, bit_and<N>>("band", "MPI_BAND", MPI_BAND),
+    return {predefined<N, all_but_few_bits<N>, bit_and<N>>("band", "MPI_BAND", MPI_BAND),
             predefined<N, few_bits<N>, bit_or<N>>("bor", "MPI_BOR", MPI_BOR),
             predefined<N, any_bits<N>, bit_xor<N>>("bxor", "MPI_BXOR", MPI_BXOR)};
 }
@@ -283,6 +294,7 @@ template <typename N> Reductions<N> logical() {
             predefined<N, often_true<N>, logical_xor<N>>("lxor", "MPI_LXOR", MPI_LXOR)};
 }
 
+/// The operators of all groups in one list.
 template <typename T> Reductions<T> join(std::vector<Reductions<T>> groups) {
     Reductions<T> all;
     for (const Reductions<T> &group : groups) {
@@ -316,14 +328,14 @@ template <typename T> Reductions<T> of_located() {
     const auto any = [](const Draw &draw) {
         return T{static_cast<decltype(T::value)>(static_cast<int>(draw.bits() % 7) - 3), draw.rank};
     };
-    const auto less = [](const T &a, const T &b) {
+    const auto smaller = [](const T &a, const T &b) {
         return a.value < b.value || (a.value == b.value && a.location <= b.location) ? a : b;
     };
-    const auto more = [](const T &a, const T &b) {
+    const auto larger = [](const T &a, const T &b) {
         return a.value > b.value || (a.value == b.value && a.location <= b.location) ? a : b;
     };
-    return {{"minloc", "MPI_MINLOC", MPI_MINLOC, nullptr, true, any, less},
-            {"maxloc", "MPI_MAXLOC", MPI_MAXLOC, nullptr, true, any, more}};
+    return {{"minloc", "MPI_MINLOC", MPI_MINLOC, nullptr, true, any, smaller},
+            {"maxloc", "MPI_MAXLOC", MPI_MAXLOC, nullptr, true, any, larger}};
 }
 
 } // namespace reductions

@@ -45,9 +45,11 @@ struct MpiType {
     MPI_Datatype (*make)(); // null: predefined datatype
 };
 
+/// Elements of C++ type T.
 template <typename T> class TypedElements : public Elements {
 public:
-    /// `reduction` may be null; then `copied` gives the contributions.
+    /// `reduction`: operator and contributions. If it is null, nothing is reduced, and `copied` gives the
+    /// contributions.
     TypedElements(const MpiType &type, std::function<T(const Draw &)> copied, const Reduction<T> *reduction, int ranks)
         : mpi_(type), type_(type.make == nullptr ? type.type : type.make()), contribution_(std::move(copied)),
           ranks_(std::max(ranks, 2)) {
@@ -104,6 +106,7 @@ public:
     void settle(void *buffer, std::uint64_t count) const override { std::memset(buffer, 0, count * sizeof(T)); }
 
 private:
+    /// The contents of element `i` of a piece.
     T expected(const Piece &piece, std::uint64_t i) const {
         if (!reduction_) {
             return contribution_({piece.first_rank, ranks_, piece.from + i});
@@ -130,6 +133,7 @@ private:
         return combined_;
     }
 
+    /// True if the gaps within an element still contain poison; true for types without gaps.
     static bool gaps_poisoned(const T &element) {
         if constexpr (std::is_same_v<T, Gapped>) {
             Gapped clean;
@@ -147,7 +151,7 @@ private:
     MPI_Op op_ = MPI_OP_NULL;
     std::optional<Reduction<T>> reduction_;
     std::function<T(const Draw &)> contribution_;
-    int ranks_;
+    int ranks_;                       // Draw::ranks, at least 2
     mutable std::vector<T> combined_; // last result of combined(), of ranks combined_first_ to combined_last_
     mutable int combined_first_ = 0;
     mutable int combined_last_ = 0;
@@ -159,9 +163,11 @@ struct ElementType {
     std::uint64_t size;           // bytes in a message
     std::uint64_t extent;         // bytes in memory
     std::vector<std::string> ops; // valid operators
+    /// Makes the elements. `op`: name of the operator; null if nothing is reduced.
     std::function<std::unique_ptr<Elements>(const std::string *op, int ranks)> make;
 };
 
+/// The entry of C++ type T. `copied`: contributions to collectives that do not reduce.
 template <typename T>
 ElementType element_type(const char *name, const MpiType &type, std::function<T(const Draw &)> copied,
                          std::vector<Reduction<T>> reductions) {
@@ -173,6 +179,7 @@ ElementType element_type(const char *name, const MpiType &type, std::function<T(
             }};
 }
 
+/// The entry of a number or a complex number.
 template <typename T>
 ElementType number_type(const char *name, const char *mpi_name, MPI_Datatype type,
                         std::vector<Reduction<T>> reductions) {
@@ -181,6 +188,7 @@ ElementType number_type(const char *name, const char *mpi_name, MPI_Datatype typ
                            reductions::draw_parts<T, reductions::any_number<N>>, std::move(reductions));
 }
 
+/// The entry of a pair of value and location.
 template <typename V> ElementType located_type(const char *name, const char *mpi_name, MPI_Datatype type) {
     const auto copied = [](const Draw &draw) {
         return Located<V>{reductions::any_number<V>(draw), static_cast<int>(draw.index % 1'000'000)};
@@ -219,6 +227,7 @@ const std::vector<ElementType> &all_types() {
     return all;
 }
 
+/// The operators that are valid for at least one type.
 std::vector<std::string> all_ops() {
     std::vector<std::string> ops;
     for (const ElementType &type : all_types()) {

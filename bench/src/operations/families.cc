@@ -19,6 +19,7 @@ const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
 
 namespace {
 
+// Performance variables of Open MPI 5: messages and bytes that this rank has sent, by receiver.
 constexpr const char *count_variable = "pml_monitoring_messages_count";
 constexpr const char *size_variable = "pml_monitoring_messages_size";
 
@@ -29,6 +30,7 @@ Traffic &recorded() {
     return traffic;
 }
 
+/// Counts a message to a rank.
 void record(int rank, std::size_t bytes) {
     Traffic &traffic = recorded();
     const auto receiver = static_cast<std::size_t>(rank);
@@ -40,6 +42,7 @@ void record(int rank, std::size_t bytes) {
     traffic.bytes[receiver] += static_cast<std::int64_t>(bytes);
 }
 
+/// The number of ranks of MPI_COMM_WORLD.
 int world_size() {
     int size = 0;
     check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
@@ -82,19 +85,21 @@ public:
         MPI_T_pvar_session_free(&session_);
     }
 
+    /// True if this MPI library has the variables.
     static bool available() {
         int index = 0;
         return MPI_T_pvar_get_index(count_variable, MPI_T_PVAR_CLASS_SIZE, &index) == MPI_SUCCESS;
     }
 
-    Traffic sent() const override { return {read(0), read(1)}; }
+    Traffic sent() const override { return {.messages = read(0), .bytes = read(1)}; }
 
 private:
     static constexpr std::array<const char *, 2> names = {count_variable, size_variable};
 
-    std::vector<std::int64_t> read(std::size_t which) const {
+    /// Reads variable `index` of `names`.
+    std::vector<std::int64_t> read(std::size_t index) const {
         std::vector<std::int64_t> values(static_cast<std::size_t>(world_size()));
-        check(MPI_T_pvar_read(session_, handles_[which], values.data()), "MPI_T_pvar_read");
+        check(MPI_T_pvar_read(session_, handles_[index], values.data()), "MPI_T_pvar_read");
         return values;
     }
 

@@ -55,6 +55,7 @@ int number_of(const ControlVariable &variable, const std::string &value) {
     return static_cast<int>(match - values.begin());
 }
 
+/// Collective. True if there are several nodes, and at least one of them has several ranks.
 bool has_several_nodes_with_several_ranks(const Communicator &comm) {
     const std::vector<int> nodes = number_nodes(comm);
     const auto count = std::set<int>(nodes.begin(), nodes.end()).size();
@@ -89,6 +90,7 @@ public:
     }
 
 private:
+    /// A control variable that is set while the algorithm is chosen.
     struct Change {
         ControlVariable variable;
         int value;  // while the algorithm is chosen
@@ -101,6 +103,7 @@ private:
     std::vector<Change> changes_;
 };
 
+/// The algorithms of MPICH, chosen by control variables.
 class Mpich : public AlgorithmFamily {
 public:
     Mpich() {
@@ -136,10 +139,12 @@ public:
     }
 
 private:
+    /// The variable that decides whether a device implements the collective of an algorithm variable.
     static std::string device_variable(const std::string &variable) {
         return variable.substr(0, variable.size() - std::string(suffix).size()) + "_DEVICE_COLLECTIVE";
     }
 
+    /// Adds the collective of a control variable, with the algorithms in the variable's description.
     void add(const std::string &name) {
         // Algorithms of a device, e.g. of MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM, are skipped: they have no
         // ..._DEVICE_COLLECTIVE variable.

@@ -11,6 +11,7 @@
 namespace bench {
 namespace {
 
+/// For CollectiveInfo::divide of neighbor_allgather: this rank sends one block, and receives a block from each source.
 void share_with_neighbors(Collective &c) {
     const Blocks shares = c.share(c.count * static_cast<std::uint64_t>(c.ranks));
     c.send.add(shares.count(static_cast<std::size_t>(c.rank)));
@@ -23,6 +24,8 @@ void share_with_neighbors(Collective &c) {
 /// depend on the sizes of other blocks.
 std::uint64_t stride(const Collective &c) { return c.rising ? 2 * c.count : c.count; }
 
+/// For CollectiveInfo::divide of neighbor_alltoall: this rank sends a block to each neighbor, and receives one from
+/// each.
 void exchange_with_neighbors(Collective &c) {
     for (std::uint64_t i = 0; i < c.neighbors->sources().size(); ++i) {
         c.send.add(c.pair_count(c.rank, c.neighbors->destinations()[i]), i * stride(c));
@@ -35,17 +38,22 @@ void exchange_with_neighbors(Collective &c) {
 template <typename From> void receive_from_neighbors(const Collective &c, Layout &layout, From from) {
     for (std::size_t i = 0; i < c.neighbors->sources().size(); ++i) {
         const auto [rank, block] = c.neighbors->sources()[i];
-        layout.result.push_back(
-            {c.receive.at(i), c.receive.count(i), from(static_cast<std::uint64_t>(block)), rank, rank});
+        layout.result.push_back({.at = c.receive.at(i),
+                                 .count = c.receive.count(i),
+                                 .from = from(static_cast<std::uint64_t>(block)),
+                                 .first_rank = rank,
+                                 .last_rank = rank});
     }
 }
 
+/// Layout of neighbor_allgather: each source sends its only block, which begins at element 0.
 Layout gathered(const Collective &c, int) {
     Layout layout{.send = c.send.end(), .receive = c.receive.end()};
     receive_from_neighbors(c, layout, [](std::uint64_t) { return std::uint64_t{0}; });
     return layout;
 }
 
+/// Layout of neighbor_alltoall: blocks begin at multiples of stride().
 Layout exchanged(const Collective &c, int) {
     const std::uint64_t total = c.neighbors->sources().size() * stride(c);
     Layout layout{.send = total, .receive = total};
@@ -115,12 +123,10 @@ int repeating_dimensions(const Component &component, int ranks) {
     }
     std::vector<int> extents(static_cast<std::size_t>(component.whole("dimensions")));
     check(MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data()), "MPI_Dims_create");
-    const auto single = std::ranges::count(extents, 1);
-    const bool twice = contains(extents, 2);
-    if (single > 0) {
+    if (const auto single = std::ranges::count(extents, 1); single > 0) {
         return static_cast<int>(single);
     }
-    return twice ? 1 : 0;
+    return contains(extents, 2) ? 1 : 0;
 }
 
 /// An error message if a parameter of the other topology is set; else "".

@@ -87,6 +87,7 @@ constexpr const char *rules_filename = "coll_tuned_dynamic_rules_filename";
 constexpr const char *suffix = "_algorithm";
 constexpr const char *components[] = {"coll_tuned_", "coll_libnbc_"}; // blocking and nonblocking collectives
 constexpr const char *tuned = components[0];
+
 /// Priorities of components that do not compete: they serve communicators of a single process or intercommunicators, or
 /// pass calls on to other components.
 const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_priority", "coll_sync_priority"};
@@ -95,7 +96,7 @@ const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_pr
 const std::vector<std::string> blocking_only = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
                                                 "coll_sm_priority"};
 
-constexpr int ignore = 0; // value of an algorithm variable with which the library chooses
+constexpr int library_chooses = 0; // value of an algorithm variable without a choice
 
 // The highest priority that a component of framework coll can have.
 constexpr int highest_priority = 100;
@@ -123,8 +124,8 @@ private:
     int before_;
 };
 
-/// A duplicate of a communicator. coll_tuned reads its variables at the creation of a communicator, and keeps their
-/// values for this communicator.
+/// An algorithm that was chosen when a communicator was duplicated: coll_tuned reads its variables at the creation of a
+/// communicator, and keeps their values for this communicator.
 class OwnCommunicator : public AlgorithmInForce {
 public:
     OwnCommunicator(const Communicator &parent, const std::string &evidence)
@@ -153,6 +154,7 @@ private:
     int before_ = 0;
 };
 
+/// The algorithms of coll_tuned and coll_libnbc.
 class OpenMpi : public AlgorithmFamily {
 public:
     OpenMpi() {
@@ -196,7 +198,7 @@ public:
             refuse_rules_file(comm, collective, algorithm);
             evidence += fmt::format(", {}=1", dynamic_rules);
         }
-        // The component with the highest priority serves a communicator. Otherwise that could be han or sm.
+        // The component with the highest priority serves a communicator; without a change that could be han or sm.
         evidence +=
             fmt::format(", {}={} when the communicator was made, higher than all others", priority.name(), level);
         std::optional<TemporaryValue> highest; // until the communicator is created below
@@ -220,6 +222,7 @@ public:
     }
 
 private:
+    /// Adds the collective of a control variable, with the names of the variable's values as its algorithms.
     void add(const std::string &name, const std::string &component) {
         const auto variable = ControlVariable::find(name);
         if (!variable || variable->values().empty()) {
@@ -228,10 +231,10 @@ private:
         SelectableCollective collective{
             name.substr(component.size(), name.size() - component.size() - std::string(suffix).size()), name, {}};
         for (const auto &[number, value] : variable->values()) {
-            if (number != ignore) {
+            if (number != library_chooses) {
                 std::string spelled = value;
                 std::ranges::replace(spelled, '-', '_');
-                if (spelled == default_algorithm) { // allgatherv has an algorithm of this name; ours is another meaning
+                if (spelled == default_algorithm) { // allgatherv has an algorithm with this name, a reserved word here
                     spelled += fmt::format("_{}", number);
                 }
                 collective.algorithms.push_back({spelled, number});
@@ -258,13 +261,13 @@ private:
     }
 
     /// The priority variable of a component that could serve the communicator instead, because its priority is at least
-    /// `level`; "" without such a component. `own`: priority variable of the chosen algorithm's component.
-    static std::string rival_of(const ControlVariable &own, int level) {
+    /// `level`; "" without such a component. `priority`: variable of the chosen algorithm's component.
+    static std::string rival_of(const ControlVariable &priority, int level) {
+        const bool is_nonblocking = !priority.name().starts_with(tuned);
         for (const std::string &name : control_variable_names()) {
-            const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&
-                               !contains(no_rivals, name) &&
-                               !(!own.name().starts_with(tuned) && contains(blocking_only, name));
-            if (rival && ControlVariable::get(name).read() >= level) {
+            const bool competes = name.starts_with("coll_") && name.ends_with("_priority") && name != priority.name() &&
+                                  !contains(no_rivals, name) && !(is_nonblocking && contains(blocking_only, name));
+            if (competes && ControlVariable::get(name).read() >= level) {
                 return name;
             }
         }

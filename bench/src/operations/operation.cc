@@ -24,6 +24,7 @@
 namespace bench {
 namespace {
 
+/// Operation `nothing`.
 class Nothing : public Operation {
 public:
     void run() override {}
@@ -106,12 +107,13 @@ void flush_from_caches(const void *data, std::uint64_t size) {
 
 namespace {
 
-constexpr long wait = 1'000'000; // wait of the late rank, ns; hundreds of times longer than a message
-constexpr int entering = 1;      // tag: the sender is about to enter the operation
-constexpr int left = 2;          // tag: the sender has left the operation
+constexpr long wait_ns = 1'000'000; // wait of the late rank; hundreds of times longer than a message
+constexpr int entering_tag = 1;     // the sender is about to enter the operation
+constexpr int left_tag = 2;         // the sender has left the operation
 
 void send(MPI_Comm comm, int to, int tag) { check(MPI_Send(nullptr, 0, MPI_BYTE, to, tag, comm), "MPI_Send"); }
 
+/// Receives a message and returns its sender.
 int receive(MPI_Comm comm, int tag) {
     MPI_Status status;
     check(MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, tag, comm, &status), "MPI_Recv");
@@ -122,7 +124,7 @@ int receive(MPI_Comm comm, int tag) {
 /// need it.
 std::vector<int> receive_while_waiting(MPI_Comm comm, int tag) {
     std::vector<int> sources;
-    for (const long end = unsteered_nanoseconds() + wait; unsteered_nanoseconds() < end;) {
+    for (const long end = unsteered_nanoseconds() + wait_ns; unsteered_nanoseconds() < end;) {
         int arrived = 0;
         check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
         if (arrived != 0) {
@@ -141,18 +143,18 @@ std::optional<std::string> find_early_leaver(MPI_Comm comm, int late, const std:
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
     if (rank != late) {
-        send(comm, late, entering);
+        send(comm, late, entering_tag);
         run();
-        send(comm, late, left);
+        send(comm, late, left_tag);
         return std::nullopt;
     }
     for (int peer = 1; peer < ranks; ++peer) {
-        receive(comm, entering);
+        receive(comm, entering_tag);
     }
-    const std::vector<int> early = receive_while_waiting(comm, left);
+    const std::vector<int> early = receive_while_waiting(comm, left_tag);
     run();
     for (std::size_t received = early.size() + 1; received < static_cast<std::size_t>(ranks); ++received) {
-        receive(comm, left);
+        receive(comm, left_tag);
     }
     if (early.empty()) {
         return std::nullopt;

@@ -63,10 +63,11 @@ public:
     virtual std::optional<Validation> validate() { return std::nullopt; }
 };
 
+/// The arguments with which an operation is made.
 struct OperationArguments {
     MPI_Comm comm;
-    std::uint64_t size; // bytes, see OperationInfo::size_meaning
-    const Component &component;
+    std::uint64_t size;         // bytes, see OperationInfo::size_meaning
+    const Component &component; // the operation and its parameters
 };
 
 /// The sizes that an operation with its parameters can take.
@@ -87,7 +88,7 @@ struct OperationInfo : ComponentInfo {
     std::function<SizeLimits(const Component &component, int ranks)> limits;
     /// The names of the MPI datatype and of the reduction operator: "MPI_DOUBLE MPI_SUM".
     std::function<std::string(const Component &component, std::uint64_t size)> datatype;
-    /// Collective.
+    /// Collective. Makes the operation with its buffers.
     std::function<std::unique_ptr<Operation>(const OperationArguments &arguments)> make;
 
     std::string collective; // e.g. "bcast" for ibcast; "" if the operation is not a form of a collective
@@ -160,14 +161,14 @@ public:
     double take();
 
 private:
-    double compute_;        // parameter `compute`, s; -1 for auto
-    long tests_;            // parameter `tests`
-    double seconds_ = 0.0;  // planned time, s
-    double computed_ = 0.0; // time since the last take(), s
-    std::array<double, 64> numbers_{};
+    double compute_;                   // parameter `compute`, s; -1 for auto
+    long tests_;                       // parameter `tests`
+    double seconds_ = 0.0;             // planned time, s
+    double computed_ = 0.0;            // time since the last take(), s
+    std::array<double, 64> numbers_{}; // the data of the computation
 };
 
-/// Parameters `compute` and `tests`.
+/// Declares parameters `compute` and `tests`.
 std::vector<ComponentParameter> computation_parameters();
 
 /// True if the parameters of the operation request computation.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int tag = 1;
 
-/// The time of the first rank is the round trip.
+/// A message from rank `first` to rank `second` and back. Only the time of the first rank counts, the round trip.
 class PingPong : public Operation {
 public:
     explicit PingPong(const OperationArguments &arguments)
@@ -36,10 +36,11 @@ public:
     std::vector<std::size_t> timed_ranks() const override { return {static_cast<std::size_t>(first_)}; }
 
     std::optional<Validation> validate() override {
+        // Byte i of a rank's message; any values that differ between ranks and bytes.
         const auto value = [](int rank, int i) { return static_cast<unsigned char>(131 * (rank + 1) + 7 * i); };
         auto *const sent = static_cast<unsigned char *>(send_.data());
         auto *const received = static_cast<unsigned char *>(receive_.data());
-        const bool partner = rank_ == first_ || rank_ == second_;
+        const bool takes_part = rank_ == first_ || rank_ == second_;
         const int peer = rank_ == first_ ? second_ : first_;
         for (int i = 0; i < count_; ++i) {
             sent[i] = value(rank_, i);
@@ -47,7 +48,7 @@ public:
         }
         run();
         Validation validation{.calls = 1, .wrong = 0, .error = ""};
-        for (int i = 0; partner && i < count_; ++i) {
+        for (int i = 0; takes_part && i < count_; ++i) {
             if (received[i] != value(peer, i)) {
                 validation.wrong = 1;
                 validation.error = fmt::format("byte {} is {} instead of {}", i, received[i], value(peer, i));
@@ -72,6 +73,7 @@ private:
     Buffer receive_;
 };
 
+/// Checks the parameters. Throws Error::usage unless they name two different ranks that exist.
 SizeLimits limits(const Component &component, int ranks) {
     if (ranks < 2) {
         throw Error::usage("ping_pong cannot be measured on 1 rank; use at least 2");

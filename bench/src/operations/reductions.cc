@@ -8,18 +8,22 @@ namespace {
 Layout reduced(const Collective &c, int first, int last) {
     Layout layout = c.contribution(c.count, c.in_place);
     layout.receive = c.count;
-    layout.result = {{0, c.count, 0, first, last}};
+    layout.result = {{.at = 0, .count = c.count, .from = 0, .first_rank = first, .last_rank = last}};
     return layout;
 }
 
+/// Layout of reduce.
 Layout reduced_at_root(const Collective &c, int root) {
     return c.rank == root ? reduced(c, 0, c.ranks - 1) : c.contribution(c.count);
 }
 
+/// Layout of allreduce.
 Layout reduced_at_all(const Collective &c, int) { return reduced(c, 0, c.ranks - 1); }
 
+/// Layout of scan.
 Layout reduced_up_to_own(const Collective &c, int) { return reduced(c, 0, c.rank); }
 
+/// Layout of exscan.
 Layout reduced_before_own(const Collective &c, int) {
     Layout layout = reduced(c, 0, c.rank - 1);
     if (c.rank == 0) {
@@ -28,13 +32,20 @@ Layout reduced_before_own(const Collective &c, int) {
     return layout;
 }
 
+/// For CollectiveInfo::divide of reduce_scatter: the ranks share the result.
 void share_vector(Collective &c) { c.receive = c.share(c.count); }
 
+/// Layout of reduce_scatter: each rank contributes a vector with a block for every rank, and receives its block of the
+/// result. In place, the vector is in the receive buffer.
 Layout reduced_and_scattered(const Collective &c, int) {
     const auto local_rank = static_cast<std::size_t>(c.rank);
     Layout layout = c.contribution(c.receive.end(), c.in_place);
     layout.receive = c.in_place ? c.receive.end() : c.receive.count(local_rank);
-    layout.result = {{0, c.receive.count(local_rank), c.receive.at(local_rank), 0, c.ranks - 1}};
+    layout.result = {{.at = 0,
+                      .count = c.receive.count(local_rank),
+                      .from = c.receive.at(local_rank),
+                      .first_rank = 0,
+                      .last_rank = c.ranks - 1}};
     return layout;
 }
 
@@ -42,8 +53,8 @@ Layout reduced_and_scattered(const Collective &c, int) {
 Layout reduced_here(const Collective &c, int) {
     return {.send = c.count,
             .receive = c.count,
-            .initial = {{0, c.count, 0, c.rank + 1, c.rank + 1}},
-            .result = {{0, c.count, 0, c.rank, c.rank + 1}}};
+            .initial = {{.at = 0, .count = c.count, .from = 0, .first_rank = c.rank + 1, .last_rank = c.rank + 1}},
+            .result = {{.at = 0, .count = c.count, .from = 0, .first_rank = c.rank, .last_rank = c.rank + 1}}};
 }
 
 } // namespace

@@ -55,6 +55,7 @@ std::string library_of(void *symbol) {
     return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "another";
 }
 
+/// Sets `function` to a function of a shared object. Throws Error::usage if the object does not define it.
 template <typename Function> void find_function(void *object, const char *name, Function &function) {
     // POSIX guarantees this for dlsym, although C++ does not.
     function = reinterpret_cast<Function>(dlsym(object, name)); // NOLINT
@@ -65,6 +66,7 @@ template <typename Function> void find_function(void *object, const char *name, 
     }
 }
 
+/// Sets `text` to a text that a shared object defines; leaves it unchanged if the object does not define it.
 void find_text(void *object, const char *name, std::string &text) {
     if (const void *const symbol = dlsym(object, name)) {
         text = static_cast<const char *>(symbol);
@@ -89,11 +91,11 @@ Functions load(const std::string &path) {
         throw Error::usage(reason_of_dlerror(path));
     }
     // This search begins with the object's dependencies, so it finds an MPI library that the object is linked with.
-    void *const its_own = dlsym(object, "MPI_Init");
-    void *const ours = dlsym(RTLD_DEFAULT, "MPI_Init");
-    if (its_own != nullptr && its_own != ours) {
+    void *const init_of_object = dlsym(object, "MPI_Init");
+    void *const init_of_program = dlsym(RTLD_DEFAULT, "MPI_Init");
+    if (init_of_object != nullptr && init_of_object != init_of_program) {
         throw Error::usage(fmt::format("it is linked with the MPI library {}; link it with that of this program, {}",
-                                       library_of(its_own), library_of(ours)));
+                                       library_of(init_of_object), library_of(init_of_program)));
     }
     Functions functions;
     find_function(object, "downbeat_operation_setup", functions.setup);
@@ -121,6 +123,7 @@ std::string describe_code(int code) {
     return known ? fmt::format("{} ({})", code, mpi_error_text(code)) : fmt::format("{}", code);
 }
 
+/// The operation of a shared object.
 class UserOperation : public Operation {
 public:
     UserOperation(std::shared_ptr<const Functions> functions, std::string path, const OperationArguments &arguments)
@@ -186,7 +189,7 @@ private:
     std::string path_;
     std::string parameters_;
     MPI_Comm comm_ = MPI_COMM_NULL;
-    void *state_ = nullptr;
+    void *state_ = nullptr; // set by downbeat_operation_setup
 };
 
 } // namespace

@@ -143,7 +143,7 @@ std::string cell_rows(const std::vector<CellResult> &results, std::string &head)
     const bool computing =
         std::ranges::any_of(results, [](const CellResult &result) { return result.cell.computation > 0.0; });
     const std::vector<std::string> starts = distinct(results, describe_start);
-    const bool pairs =
+    const bool pairs = // rows show a cell after MPI_Barrier and the same cell after harmonize side by side
         !delayed && !computing && starts.size() == 2 && contains(distinct(results, describe_synchronizer), barrier) &&
         std::ranges::all_of(results,
                             [&](const CellResult &result) { return find_reference(results, result.cell) != nullptr; });
@@ -166,7 +166,7 @@ std::string cell_rows(const std::vector<CellResult> &results, std::string &head)
         vary(
             "pattern", [](const Cell &cell) { return cell.pattern; }, 2); // a single pattern and "none", its reference
     }
-    const std::size_t keys = columns.size();
+    const std::size_t keys = columns.size(); // columns that name the cell
     for (CellColumn &column : pairs ? side_by_side() : measures(results, delayed, computing)) {
         columns.push_back(std::move(column));
     }

@@ -29,10 +29,12 @@ namespace {
 
 using enum Origin;
 
+/// The value if the condition holds; else empty, so that the attribute is not written.
 template <typename Type> std::optional<Type> value_if(bool condition, const Type &value) {
     return condition ? std::optional(value) : std::nullopt;
 }
 
+/// Attributes of all files. The last three texts are label, plural and factors (struct Attribute).
 const std::vector<AttributeOf<Context>> &machine_attributes() {
     using C = Context;
     static const std::vector<AttributeOf<C>> declared = {
@@ -62,6 +64,7 @@ const std::vector<AttributeOf<Context>> &machine_attributes() {
     return declared;
 }
 
+/// Attributes of files with samples of operations.
 const std::vector<AttributeOf<SamplingContext>> &sampling_attributes() {
     using S = SamplingContext;
     static const std::vector<AttributeOf<S>> declared = {
@@ -197,21 +200,23 @@ const OffsetRound &RankOffset::tightest() const { return *std::ranges::min_eleme
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     ClockAgreement agreement{static_cast<int>(offsets.size()), 0, 0, 0.0, 0.0};
     for (std::size_t i = 0; i < offsets.size(); ++i) {
-        agreement.contradictions += offsets[i].contradictions;
-        const bool unknown = offsets[i].sync_error > offsets[i].flag_error && offsets[i].flag_error > 0.0;
-        if (unknown && offsets[i].unsure > agreement.unsure) {
+        const RankOffset &rank = offsets[i];
+        agreement.contradictions += rank.contradictions;
+        const bool is_inaccurate = rank.sync_error > rank.flag_error && rank.flag_error > 0.0;
+        if (is_inaccurate && rank.unsure > agreement.unsure) {
             constexpr double margin = 1.5; // errors vary from synchronization to synchronization
-            agreement.unsure = offsets[i].unsure;
-            agreement.flag_error = offsets[i].flag_error;
-            agreement.sync_error = offsets[i].sync_error;
-            agreement.needed_tolerance =
-                margin * offsets[i].tolerance * agreement.sync_error / agreement.flag_error; // flag_error ~ tolerance
+            agreement.unsure = rank.unsure;
+            agreement.flag_error = rank.flag_error;
+            agreement.sync_error = rank.sync_error;
+            // flag_error is proportional to the tolerance.
+            agreement.needed_tolerance = margin * rank.tolerance * rank.sync_error / rank.flag_error;
         }
-        const OffsetRound &round = offsets[i].tightest();
-        const double allowed = offsets[i].error_bound + round.bound;
+        const OffsetRound &round = rank.tightest();
+        const double allowed = rank.error_bound + round.bound;
         const double offset = std::abs(round.offset);
         const bool outside = offset > allowed;
         agreement.outside += outside ? 1 : 0;
+        // The worst rank has the largest offset of the ranks outside, or of all ranks if none is outside.
         const bool first_outside = outside && agreement.outside == 1;
         const bool comparable = outside || agreement.outside == 0;
         if (agreement.worst == 0 || first_outside || (comparable && offset > std::abs(agreement.offset))) {
@@ -247,6 +252,7 @@ constexpr double small_slope = 0.02;
 
 bool is_oversubscribed(const HostInfo &host) { return host.ranks > host.processors; }
 
+/// Warns of hosts with more ranks than processors, or with a varying processor frequency.
 void warn_of_hosts(const Context &context, std::vector<std::string> &warnings) {
     for (const HostInfo &host : context.hosts) {
         if (is_oversubscribed(host)) {
@@ -264,6 +270,7 @@ void warn_of_hosts(const Context &context, std::vector<std::string> &warnings) {
     }
 }
 
+/// Warns of other processes that were active during the run.
 void warn_of_others(const std::vector<OthersActivity> &others, std::vector<std::string> &warnings) {
     for (const OthersActivity &activity : others) {
         if (activity.processors > max_activity) {
@@ -275,6 +282,7 @@ void warn_of_others(const std::vector<OthersActivity> &others, std::vector<std::
     }
 }
 
+/// Warns of ranks that are not bound to a core.
 void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
     // Ranks that share processors should not be bound, and warn_of_hosts() has warned.
     if (std::ranges::any_of(context.hosts, is_oversubscribed)) {
@@ -288,6 +296,7 @@ void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
     }
 }
 
+/// Warns if the clock's error bound is large compared with a makespan.
 void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const CellResult *worst = nullptr;
     double worst_share = max_error_share;
@@ -309,6 +318,7 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
 /// True if latencies change within the blocks of a cell; false if the slope is NaN.
 bool drifts(const CellResult &result) { return std::abs(result.slope) > std::max(result.slope_by_chance, small_slope); }
 
+/// Warns of cells whose latencies change within blocks.
 void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const auto drifting = std::ranges::count_if(results, drifts);
     if (drifting == 0) {
@@ -325,6 +335,7 @@ void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::str
         drifting, results.size(), worst->slope * 100, describe_cell(worst->cell)));
 }
 
+/// Warns of cells whose warm-up reached its limit before latencies were stationary.
 void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const auto unsettled =
         std::ranges::count_if(results, [](const CellResult &result) { return result.unsettled > 0; });

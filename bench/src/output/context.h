@@ -26,6 +26,7 @@ struct RankPlace {
     int cores;          // number of cores that these processors belong to
 };
 
+/// A host with ranks.
 struct HostInfo {
     std::string name;
     int ranks;
@@ -100,6 +101,7 @@ struct Attribute : Field {
               std::string among = "", std::string factors = "", bool always = true);
 };
 
+/// True for types std::optional<...>.
 template <typename Type> inline constexpr bool is_optional = false;
 template <typename Type> inline constexpr bool is_optional<std::optional<Type>> = true;
 
@@ -137,10 +139,11 @@ ContextValues values_of(const std::vector<AttributeOf<Source>> &attributes, cons
     return values;
 }
 
+/// The values of the attributes of all files.
 ContextValues context_values(const Context &context);
-/// Also with the attributes of samples and the options that are recorded unchanged.
+/// The values of the attributes of all files and of samples, and the options that are recorded unchanged.
 ContextValues context_values(const SamplingContext &context);
-/// Only the attributes of samples, without the options that are recorded unchanged.
+/// The values of the attributes of samples only, without the options that are recorded unchanged.
 ContextValues sampling_values(const SamplingContext &context);
 
 /// The attributes of files of launches, except the options that are recorded unchanged (run/options.cc).

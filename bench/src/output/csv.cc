@@ -8,6 +8,7 @@
 namespace bench {
 namespace {
 
+/// The text of a value; the name of a flag's value.
 std::string csv_value(const Value &value, const Field &field) {
     if (!field.flags.empty()) {
         return field.flags.at(static_cast<std::size_t>(std::get<std::int64_t>(value)));

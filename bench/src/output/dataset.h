@@ -17,9 +17,10 @@ namespace bench {
 
 constexpr std::size_t unlimited = 0; // length of a dimension that grows while results come
 
+/// A dimension of a dataset.
 struct Dimension {
     std::string name;
-    std::size_t length;
+    std::size_t length; // number of elements, or `unlimited`
 };
 
 /// A field along dimensions. A variable with the name of its only dimension holds the coordinates of this dimension.
@@ -27,12 +28,13 @@ struct Variable : Field {
     std::vector<std::string> dimensions; // the last varies fastest
     Values values{};                     // empty if they come as rows (Sink::row)
     std::size_t text_length = 0;         // for texts that come as rows: netCDF cuts them to this number of bytes
+    /// The formats that have the variable.
     enum class In {
-        all,        // in all formats
-        netcdf,     // only in netCDF
-        rows,       // only in formats that write row by row: CSV, JSON
-        text        // only in the table on standard output
-    } in = In::all; // formats that have the variable
+        all,    // in all formats
+        netcdf, // only in netCDF
+        rows,   // only in formats that write row by row: CSV, JSON
+        text    // only in the table on standard output
+    } in = In::all;
 };
 
 /// The description of results, and the results themselves unless they come as rows.
@@ -52,6 +54,7 @@ struct Dataset {
              const std::vector<Row> &rows, const std::vector<std::string> &inner = {},
              Variable::In in = Variable::In::all);
 
+    /// The length of a dimension, which must exist.
     std::size_t length(const std::string &dimension) const;
     /// The number of elements along the dimensions.
     std::size_t size(const std::vector<std::string> &along) const;
@@ -72,7 +75,9 @@ struct Dataset {
 /// True if the variable holds the coordinates of a dimension.
 bool is_coordinate(const Variable &variable);
 
+/// The number of values.
 std::size_t size_of(const Values &values);
+/// The value at an index.
 Value element(const Values &values, std::size_t index);
 
 /// The numbers from 0 to count - 1.
@@ -97,7 +102,7 @@ void Dataset::add(const std::vector<FieldOf<Row>> &fields, const std::vector<std
                     }
                     auto &values = std::get<std::vector<Element>>(joined);
                     values.insert(values.end(), values_of_row.begin(), values_of_row.end());
-                    if constexpr (std::is_arithmetic_v<Element>) {
+                    if constexpr (std::is_arithmetic_v<Element>) { // pad with NaN or -1
                         const auto filler = std::is_floating_point_v<Element> ? static_cast<Element>(std::nan("")) : -1;
                         values.insert(values.end(), size(inner) - std::min(size(inner), values_of_row.size()), filler);
                     }

@@ -29,6 +29,7 @@ CellField field(const std::string &name, const std::string &unit, const std::str
     return {FieldOf<CellResult>(name, unit, meaning, value, column), planned};
 }
 
+/// The field with names of its values, which are numbers.
 CellField with_flags(CellField field, const std::vector<std::string> &flags) {
     field.flags = flags;
     return field;
@@ -57,7 +58,7 @@ std::vector<CellField> summary_fields() {
     return fields;
 }
 
-/// Makes a function that computes a value for each sample of a batch. `get` has the report and the index of the sample.
+/// Makes a function that computes a value for each sample of a batch: `get(report, index of the sample)`.
 template <typename Get> auto per_sample(Get get) {
     return [get](const BatchReport &report) -> Values {
         std::vector<Stored<decltype(get(report, std::size_t{}))>> values(report.batch.size());

@@ -8,6 +8,7 @@
 namespace bench {
 namespace {
 
+/// An object with a member per pair of name and value.
 Json to_object(const std::vector<std::pair<std::string, std::string>> &pairs) {
     Json object = Json::object();
     for (const auto &[name, value] : pairs) {
@@ -49,6 +50,7 @@ std::string json_line(const Json &json) { return json.dump(-1, ' ', false, Json:
 
 namespace {
 
+/// A value; the name of a flag's value.
 Json json_value(const Value &value, const Field &field) {
     if (!field.flags.empty()) {
         return field.flags.at(static_cast<std::size_t>(std::get<std::int64_t>(value)));

@@ -75,6 +75,7 @@ private:
         }
     }
 
+    /// Defines a variable with its attributes. Returns its id.
     int define(const Variable &variable) {
         std::vector<int> along =
             mapped(variable.dimensions, [this](const std::string &name) { return dimensions_.at(name); });
@@ -86,6 +87,7 @@ private:
             }
             along.push_back(dimensions_.at(name));
         }
+        // In the order of FieldType.
         constexpr NetcdfType types[] = {NetcdfType::text, NetcdfType::int64, NetcdfType::real64, NetcdfType::byte};
         const int id = file_.variable(variable.name, types[static_cast<std::size_t>(variable.type)], along);
         file_.attribute(id, "long_name", variable.meaning);
@@ -111,6 +113,7 @@ private:
         return id;
     }
 
+    /// Writes rows of variable `index` of the dataset, from row `first` on.
     void write(std::size_t index, std::size_t first, const Values &values) {
         const Variable &variable = described_->variables[index];
         const int id = ids_[index];

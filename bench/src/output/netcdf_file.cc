@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t header_room = 65536;
 constexpr std::uint64_t records_offset = 4; // position of the number of records in the file
 
+/// The size rounded up to a multiple of 4, to which the format aligns its parts.
 constexpr std::uint64_t padded(std::uint64_t size) { return (size + 3) / 4 * 4; }
 
 /// A number in the byte order of the file.
@@ -68,17 +69,21 @@ std::string repeated(const std::string &value, std::uint64_t size) {
     return bytes;
 }
 
+/// A length or a position in the file: CDF-5 stores these in 8 bytes.
 std::string length_of(std::uint64_t value) { return big_endian(value); }
 
+/// The bytes, with zeros up to a multiple of 4.
 std::string with_padding(const std::string &bytes) {
     return bytes + std::string(padded(bytes.size()) - bytes.size(), '\0');
 }
 
+/// A name with its length and padding.
 std::string name_of(const std::string &name) { return length_of(name.size()) + with_padding(name); }
 
 /// Lists in the header; the values are their tags in the format.
 enum class List : std::uint32_t { dimensions = 10, variables = 11, attributes = 12 };
 
+/// A list of the header: tag (0 if the list is empty), number of elements, and elements.
 template <typename Elements, typename Encode>
 std::string list_of(List list, const Elements &elements, const Encode &encode) {
     return big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(list)) +
@@ -150,7 +155,7 @@ std::string NetcdfFile::header() const {
 
 void NetcdfFile::set_positions(std::uint64_t begin) {
     room_ = begin;
-    for (const bool record : {false, true}) {
+    for (const bool record : {false, true}) { // fixed variables come before records
         records_begin_ = begin;
         for (Variable &variable : variables_) {
             if (is_record(variable) == record) {
@@ -214,8 +219,8 @@ void NetcdfFile::write_numbers(int variable, const std::vector<std::size_t> &sta
     for (const Number value : values) {
         bytes += encoded(to.type, value);
     }
-    if (is_record(to)) { // the block has complete rows
-        const std::size_t row = bytes.size() / std::max<std::size_t>(count[0], 1);
+    if (is_record(to)) {                                                           // the block has complete rows
+        const std::size_t row = bytes.size() / std::max<std::size_t>(count[0], 1); // bytes in a record
         for (std::size_t i = 0; i < count[0]; ++i) {
             const std::size_t begin = (start[0] + i - records_) * empty_record_.size();
             while (pending_.size() < begin + empty_record_.size()) {

@@ -18,8 +18,7 @@ namespace bench {
 enum class NetcdfType { byte = 1, text = 2, real64 = 6, int64 = 10 };
 
 /// A netCDF file. First define dimensions, variables and attributes, then call end_definitions(), then write data.
-/// Elements that are not written have netCDF's fill value. Functions return ids. Failures throw Error::here with the
-/// path.
+/// Elements that are not written have netCDF's fill value. Failures throw Error::here with the path.
 class NetcdfFile {
 public:
     static constexpr std::size_t unlimited = 0; // length of the unlimited dimension
@@ -27,8 +26,10 @@ public:
 
     explicit NetcdfFile(const std::string &path) : output_(path) {}
 
+    /// Defines a dimension. Returns its id.
     int dimension(const std::string &name, std::size_t length);
 
+    /// Defines a variable along dimensions, which are given by their ids. Returns its id.
     int variable(const std::string &name, NetcdfType type, const std::vector<int> &dimensions);
 
     // Attributes of a variable, or of the file if `variable` is `global`.
@@ -84,13 +85,17 @@ private:
 
     /// True if the first dimension of the variable is unlimited.
     bool is_record(const Variable &variable) const;
+    /// The bytes of the header.
     std::string header() const;
+    /// Adds an attribute to a variable, or to the file if `variable` is `global`.
     void add(int variable, Attribute attribute);
     /// Sets the positions of the variables for a header that ends at `begin`.
     void set_positions(std::uint64_t begin);
     /// Moves the data towards the end of the file if the header has become too long.
     void make_room();
+    /// Writes bytes at a position in the file.
     void write_at(std::uint64_t offset, std::string_view bytes);
+    /// Writes the block of a variable (see write()). Rows of records are pending until sync().
     template <typename Number>
     void write_numbers(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                        std::span<const Number> values);

@@ -11,9 +11,10 @@
 namespace bench {
 namespace {
 
+// Widths of columns, in characters, as in OSU's output.
 constexpr int size_width = 10;
 constexpr int field_width = 18;
-constexpr int only_field_width = 17; // field of an operation without a size
+constexpr int only_field_width = 17; // of an operation without a size
 
 /// The operation's name in the header of OSU's program: "Broadcast", "Non-blocking Broadcast", "Broadcast Persistent".
 std::string title(const Cell &cell) {
@@ -75,6 +76,7 @@ std::string field(double seconds, int width = field_width) {
     return fmt::format("{:{}.{}f}", seconds * 1e6, width, seconds < 1e-6 ? 3 : 2);
 }
 
+/// The line of a cell. `results`: all cells, among which a cell with computation has its cell without computation.
 std::string row(const std::vector<CellResult> &results, const CellResult &result) {
     const std::string size = result.cell.size == 0 ? "" : fmt::format("{:<{}}", result.cell.size, size_width);
     if (result.valid == 0) {

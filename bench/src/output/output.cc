@@ -69,6 +69,7 @@ void print_error(const std::string &message) {
 
 namespace {
 
+// Times between two updates of the progress, on a terminal and in a log.
 constexpr std::chrono::milliseconds terminal_interval{100};
 constexpr std::chrono::milliseconds log_interval{2000}; // launchers forward standard error through pipes
 

@@ -64,9 +64,10 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    /// Writes the line, followed by `end` on a terminal.
     void write(const std::string &text, const char *end);
 
-    bool quiet_;
+    bool quiet_;              // show nothing
     bool terminal_;           // standard error is a terminal
     Clock::time_point begin_; // of the time measurement
     Clock::time_point last_;  // last update

@@ -75,7 +75,7 @@ void write_dataset(Sink &sink, const Context &context, const Dataset &data, cons
     };
     for (std::size_t i = 0; i < data.variables.size(); ++i) {
         if (is_coordinate(data.variables[i])) {
-            sink.row({0, {{i, borrowed(i)}}, true});
+            sink.row({.first = 0, .columns = {{i, borrowed(i)}}, .partial = true});
         }
     }
     for (const std::vector<std::size_t> &table : data.tables()) {
@@ -159,7 +159,9 @@ void LaunchWriter::samples(const BatchReport &report) {
     for (const std::size_t rank : report.batch.timed) {
         timed[rank] = 1;
     }
-    write({report.cell, {{timed_, timed}, {calls_, std::vector<std::int64_t>{report.batch.calls}}}, true});
+    write({.first = report.cell,
+           .columns = {{timed_, timed}, {calls_, std::vector<std::int64_t>{report.batch.calls}}},
+           .partial = true});
     Rows rows{.first = samples_written_, .partial = true};
     std::size_t index = first_sample_field_;
     for (const SampleField &field : sample_fields()) {

@@ -40,18 +40,21 @@ public:
     /// Called before the first row. `described` outlives the sink.
     virtual void open(const Context &context, const Dataset &described) = 0;
 
+    /// Writes rows. Called any number of times.
     virtual void row(const Rows &rows) = 0;
 
     /// Called after the last row.
     virtual void close(const RunEnd &end) = 0;
 };
 
+/// An output format.
 struct Format {
     std::string name;
     std::string description;
     std::string suffix = {};     // of file names; "" if the format is only for standard output
     bool on_stdout = false;      // can be written to standard output
     bool shows_warnings = false; // contains the warnings; otherwise they are printed on standard error
+    /// Opens a file, or standard output.
     std::unique_ptr<Sink> (*make)(const std::string &path) = nullptr;
     /// Makes RunEnd::text for cells; null if the sink writes rows instead of a text.
     std::string (*text)(const SamplingContext &context, const std::vector<CellResult> &results,

@@ -15,10 +15,11 @@ namespace {
 constexpr std::size_t max_name_width = 22; // a longer name is on a line of its own
 constexpr std::size_t max_inner_rows = 11; // rows along the last dimension of a table with two or more
 
+/// The format of the numbers of a column.
 struct NumberFormat {
-    double factor;         // of the shown number
-    int decimals;          // of the shown number
-    const char *unit = ""; // in the legend
+    double factor;         // by which a number is multiplied before it is shown
+    int decimals;          // number of decimals that are shown
+    const char *unit = ""; // unit of the shown number, for the legend
 };
 
 /// The format of the numbers of a column. `is_below_1`: a value of the column is below 1 us.
@@ -145,6 +146,7 @@ std::string ColumnTable::block_text(const Block &block, const std::vector<std::v
     }
     groups = trim_right(groups);
     std::vector<std::string> above(columns_.size()); // the last long name of each column, which is not repeated
+    // The line with the text `entry(column)` in each column. A name that does not fit is on a line of its own.
     const auto line = [&](const auto &entry) {
         std::string text;
         std::size_t position = 0;
@@ -300,11 +302,12 @@ std::string dataset_tables(const Dataset &data) {
         for (const std::size_t index : shown) {
             columns.push_back(column_of(data.variables[index]));
         }
-        const std::size_t inner = along.size() == 1 ? 1 : data.length(along.back());
-        const std::size_t rows = std::min(inner, max_inner_rows);
+        const std::size_t inner = along.size() == 1 ? 1 : data.length(along.back()); // length of the last dimension
+        const std::size_t rows = std::min(inner, max_inner_rows);                    // rows shown along it
         ColumnTable lines(columns, std::max<std::size_t>(key_dimensions.size(), 1));
         for (std::size_t row = 0; row < data.size(along) / inner * rows; ++row) {
             const std::size_t i = row % rows;
+            // The element of the row: at equal distances along the last dimension, from the first to the last.
             const std::size_t at = row / rows * inner + (rows == 1 ? 0 : i * (inner - 1) / (rows - 1));
             const std::vector<Value> labels = data.labels(along, at, 0);
             std::vector<ColumnEntry> entries;

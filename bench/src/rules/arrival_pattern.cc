@@ -3,6 +3,7 @@
 #include "rules/arrival_pattern.h"
 
 #include "rules/statistics.h"
+#include "split_mix.h"
 #include "text/parse.h"
 #include "text/words.h"
 
@@ -34,9 +35,10 @@ public:
 
 private:
     std::vector<std::vector<double>> delays_; // seconds, [call][position]
-    double largest_ = 0.0;
+    double largest_ = 0.0;                    // largest delay, s
 };
 
+/// Parses a delay in seconds. `where`: file and line, for the error.
 double parse_delay(const std::string &word, const std::string &where) {
     const std::optional<double> seconds = read_number<double>(word);
     if (!seconds || !(*seconds >= 0.0 && *seconds <= 3600.0)) { // more than an hour is a typing error
@@ -45,6 +47,7 @@ double parse_delay(const std::string &word, const std::string &where) {
     return *seconds;
 }
 
+/// Parses a file of delays. Returns s, [call][position].
 std::vector<std::vector<double>> parse_trace(const std::string &path, const std::string &text, int ranks) {
     std::vector<std::vector<double>> delays;
     int number = 0;
@@ -91,14 +94,9 @@ PatternInfo patterns::trace() {
 
 namespace {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the `index`-th number of a stream, from the seed and the index alone, so that
-/// each rank computes the same numbers by itself.
-std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) {
-    std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
+/// The `index`-th number of a SplitMix64 stream, from the seed and the index alone, so that each rank computes the same
+/// numbers by itself.
+std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) { return db_mix(seed + (index + 1) * GOLDEN_GAMMA); }
 
 /// The `index`-th uniform number of a stream, between 0 and 1, both excluded.
 double draw(std::uint64_t seed, std::uint64_t index) {
@@ -108,7 +106,7 @@ double draw(std::uint64_t seed, std::uint64_t index) {
 /// Turns two independent uniform numbers, u and v, into a share of the largest delay.
 using Distribution = double (*)(const Component &component, double u, double v);
 
-/// Draws the delay of each position, anew after every `calls_` calls; once if that is 0.
+/// Draws the delay of each position, again after every `calls_` calls; only once if `calls_` is 0.
 class Random : public ArrivalPattern {
 public:
     Random(const PatternArguments &arguments, Distribution distribution)
@@ -129,6 +127,7 @@ private:
     Distribution distribution_;
 };
 
+/// The parameter of patterns that draw delays: for how many calls they keep them.
 ComponentParameter calls_until_redrawn() {
     return {"calls", "1", "calls until new delays are drawn; 0: draw once", ComponentValues::whole(0, 1e9)};
 }

@@ -26,16 +26,17 @@ public:
     virtual std::optional<double> recorded_delay() const { return std::nullopt; }
 };
 
+/// The arguments with which a pattern is made.
 struct PatternArguments {
-    const Component &component;
-    int ranks;
+    const Component &component;    // the pattern and its parameters
+    int ranks;                     // number of ranks
     const std::vector<int> &nodes; // node of each rank; nodes are numbered from 0 in order of appearance
     std::uint64_t seed;
     const std::function<std::string(const std::string &path)> &read; // reads a file; all ranks get the same text
 };
 
 struct PatternInfo : ComponentInfo {
-    /// Throws Error::usage if the pattern does not fit the ranks.
+    /// Makes the pattern. Throws Error::usage if it does not fit the ranks.
     std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
     bool has_recorded_delay = false; // the pattern works without --delay
 };
@@ -62,8 +63,8 @@ public:
 
 private:
     std::shared_ptr<const ArrivalPattern> pattern_;
-    double delay_;
-    int position_;
+    double delay_; // largest delay, s
+    int position_; // of this rank
 };
 
 /// Draws a permutation: the position in a pattern of each rank.

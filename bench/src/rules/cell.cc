@@ -26,14 +26,14 @@ std::size_t StartLimits::max_failed(std::size_t ranks) const {
 }
 
 Verdict judge(const Sample &sample, const StartLimits &limits) {
-    const bool planned = !std::isnan(sample.deadline);
-    std::size_t failed = 0;
-    bool reported = false;
+    const bool has_deadline = !std::isnan(sample.deadline);
+    std::size_t failed = 0; // number of ranks whose starts failed
+    bool reported = false;  // the flag of one of them is 0
     for (std::size_t rank = 0; rank < sample.entry.size(); ++rank) {
         const bool flagged = sample.flag[rank] == 0;
         // The flag is decided before the synchronizer returns; an interruption after that shows only in the entry.
-        const bool late = planned && sample.entry[rank] > sample.deadline + sample.delay[rank] + limits.late;
-        if (late || (flagged && (limits.flags_count || !planned || sample.unsure[rank] != 0))) {
+        const bool late = has_deadline && sample.entry[rank] > sample.deadline + sample.delay[rank] + limits.late;
+        if (late || (flagged && (limits.flags_count || !has_deadline || sample.unsure[rank] != 0))) {
             ++failed;
             reported = reported || flagged;
         }
@@ -87,6 +87,7 @@ bool same_size_and_start(const Cell &a, const Cell &b) {
            a.barrier_algorithm == b.barrier_algorithm && a.timing == b.timing;
 }
 
+/// "name[algorithm]", or "name" with the default algorithm.
 std::string with_algorithm(const std::string &name, const std::string &algorithm) {
     return algorithm == "default" ? name : fmt::format("{}[{}]", name, algorithm);
 }
@@ -177,7 +178,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.error_bound = std::max(result_.error_bound, batch.error_bound);
     result_.expected_error = std::max(result_.expected_error, batch.expected_error);
     result_.calls = batch.calls;
-    time_.resize(batch.timed.size());
+    time_.resize(batch.timed.size()); // the same number of ranks in each batch of a cell
     std::ranges::transform(all_metrics(), steps_.begin(), [&](const Metric &metric) { return metric.step(batch); });
     for (std::size_t i = 0; i < batch.size(); ++i) {
         result_.has_deadline = !std::isnan(batch.deadline[i]);

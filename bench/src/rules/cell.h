@@ -86,9 +86,10 @@ bool same_but_for_arrival(const Cell &a, const Cell &b);
 /// True if the cells agree in all but the computation during the operation.
 bool same_but_for_computation(const Cell &a, const Cell &b);
 
+/// How the measurement of a cell ended.
 enum class CellStatus {
-    ok,
-    incomplete, // the stopping rule is not satisfied
+    ok,         // the stopping rule is satisfied
+    incomplete, // the stopping rule is not satisfied, but there are valid samples
     failed,     // no valid sample
     wrong,      // a call returned a wrong result
 };
@@ -154,6 +155,7 @@ struct CellResult {
     long rejected() const { return late_flag + late_entry + overrun; }
     /// Rejected samples per valid or rejected sample; warm-up does not count.
     double rejected_share() const { return static_cast<double>(rejected()) / static_cast<double>(valid + rejected()); }
+    /// The statistics of a metric, which must exist.
     const Summary &metric(const std::string &name) const;
 };
 
@@ -191,14 +193,16 @@ public:
 
     /// The number of samples so far: valid, rejected and warm-up.
     long recorded() const { return result_.valid + result_.rejected() + result_.discarded; }
+    /// The samples so far, as stopping rules need them.
     CellProgress progress() const;
 
+    /// The result of the samples so far.
     CellResult result(const StoppingRule &rule) const;
 
 private:
     CellResult result_{};
     std::vector<long> blocks_ = {0};          // valid samples of each block; the last block is not finished
-    bool starved_ = false;                    // the last finished block
+    bool starved_ = false;                    // end_block() of the last finished block
     std::vector<std::vector<double>> values_; // s, [metric][valid sample]
     std::vector<double> steps_;               // grid of each metric's values, s, see median_interval
     std::vector<double> slack_;               // s, per valid sample, if the synchronizer has a slack

@@ -1,4 +1,4 @@
-// Histograms of round-trip times for `downbeat-bench rtt`.
+// Histograms of round-trip times and exit skews, for `downbeat-bench rtt` and `skew`.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@ struct Histogram {
     std::vector<std::size_t> counts; // per bin
     std::size_t overflow;            // values above `high`
 
+    /// The width of a bin.
     double width() const { return (high - low) / static_cast<double>(counts.size()); }
     /// The left edges of the bins.
     std::vector<double> edges() const;

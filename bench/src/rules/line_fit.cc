@@ -36,10 +36,12 @@ Vector normalized(std::span<const double> weights, std::size_t count) {
     return result;
 }
 
+/// The weighted mean. The weights have a mean of 1.
 double mean(std::span<const double> values, const Vector &weights) {
     return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0) / static_cast<double>(values.size());
 }
 
+/// The inner product.
 double product(const Vector &a, const Vector &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
 /// Subtracts the weighted mean and multiplies each value by the square root of its weight, so that all values have the

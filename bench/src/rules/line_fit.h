@@ -7,10 +7,11 @@ namespace bench {
 
 /// The line y = intercept + slope (x - origin).
 struct Line {
-    double origin;
-    double intercept;
+    double origin;    // an x
+    double intercept; // y at the origin
     double slope;
 
+    /// The y of the line at x.
     double at(double x) const { return intercept + slope * (x - origin); }
 };
 

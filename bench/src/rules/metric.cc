@@ -9,7 +9,8 @@
 namespace bench {
 
 Field Metric::field() const {
-    // Formula for readers of files: the metric's step is the clock's resolution divided by these numbers.
+    // Attribute `step` is a formula for readers of files: the metric's step is the clock's resolution divided by the
+    // numbers that it names.
     const char *const step = traits.bounds > 0 ? "none" : traits.mean_of_ranks ? "per call and timed rank" : "per call";
     Field field{name, "s", meaning};
     field.attributes = {{"clock_bounds", long{traits.bounds}}, {"step", step}, {"label", label}};
@@ -18,6 +19,7 @@ Field Metric::field() const {
 
 namespace {
 
+/// The times of the timed ranks in the operation per call, s. A view: they are computed when they are read.
 auto latencies(const Sample &sample) {
     return std::views::transform(sample.timed, [&sample](std::size_t rank) { return latency(sample, rank); });
 }

@@ -62,6 +62,7 @@ struct Batch {
     }
 };
 
+/// Times of the first and last rank, s on the global clock.
 inline double first_entry(const Sample &sample) { return *std::ranges::min_element(sample.entry); }
 inline double last_entry(const Sample &sample) { return *std::ranges::max_element(sample.entry); }
 inline double last_exit(const Sample &sample) { return *std::ranges::max_element(sample.exit); }
@@ -91,11 +92,11 @@ struct MetricTraits {
 
 /// A number computed from a sample, in seconds. Times in the operation are per call.
 struct Metric {
-    std::string name;
-    std::string meaning;
-    std::string label; // for the axis of a plot
+    std::string name;    // in files and options
+    std::string meaning; // for help texts and files
+    std::string label;   // for the axis of a plot
     MetricTraits traits;
-    double (*value)(const Sample &sample);
+    double (*value)(const Sample &sample); // computes the metric, s
 
     /// The field of the metric, with attributes `clock_bounds`, `step` and `label` for files.
     Field field() const;
@@ -108,6 +109,7 @@ struct Metric {
     }
 };
 
+/// All metrics, in the order of tables and files.
 const std::vector<Metric> &all_metrics();
 
 } // namespace bench

@@ -25,11 +25,11 @@ constexpr double interpolation_error = 0.2;
 
 // With this many independent blocks, the variation between blocks includes the effect of autocorrelation. Correcting
 // for autocorrelation as well would make intervals too wide.
-constexpr long enough_blocks = 5;
+constexpr long min_blocks_for_variation = 5;
 
 // Blocks are not independent if a block begins with values like those at the end of the block before: the mean squared
 // difference is below this share of that of unrelated values.
-constexpr double related_ends = 0.5;
+constexpr double max_share_if_related = 0.5;
 
 double mean_of(std::span<const double> values) {
     return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
@@ -113,7 +113,8 @@ bool follow_closely(std::span<const double> deviations, BlockSizes blocks) {
     }
     const double variance = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0) /
                             static_cast<double>(deviations.size());
-    return squares < related_ends * 2.0 * variance * static_cast<double>(ends);
+    // Unrelated values have a mean squared difference of twice the variance.
+    return squares < max_share_if_related * 2.0 * variance * static_cast<double>(ends);
 }
 
 /// The effective number of values, from the autocorrelation of `deviations`. It is the number of values if there are
@@ -122,14 +123,14 @@ double effective_values(std::span<const double> values, std::span<const double> 
                         const BlockInterval &by_blocks) {
     const auto count = static_cast<double>(values.size());
     const bool independent =
-        by_blocks.effective_blocks >= enough_blocks && !follow_closely(rank_deviations(values), blocks);
+        by_blocks.effective_blocks >= min_blocks_for_variation && !follow_closely(rank_deviations(values), blocks);
     return independent ? count : effective_number(count, autocorrelation(deviations));
 }
 
-/// The point below which `below` of the sorted values lie, if each value is spread evenly over the step around it. In a
-/// gap without values, its middle.
+/// The point below which `below` of the sorted values lie, if each value is spread evenly over the step around it. If
+/// that holds for all points of a gap between values, the middle of the gap.
 double spread_value(std::span<const double> sorted, double below, double step) {
-    const double little = 1e-9 * static_cast<double>(sorted.size());
+    const double margin = 1e-9 * static_cast<double>(sorted.size()); // number of values; far above rounding errors
     // The first point with `weight` values below it. Walks over the borders of the values' steps; between two borders
     // the weight grows linearly, by the number of values whose steps overlap.
     const auto first_with = [&](double weight) {
@@ -154,7 +155,7 @@ double spread_value(std::span<const double> sorted, double below, double step) {
         }
         return border;
     };
-    return std::midpoint(first_with(below - little), first_with(below + little)); // differ only around a gap
+    return std::midpoint(first_with(below - margin), first_with(below + margin)); // differ only around a gap
 }
 
 /// The value at a (fractional) rank, from 0, interpolated. `step`: see median_interval.
@@ -178,7 +179,7 @@ std::vector<long> equal_parts(std::size_t count) {
 
 MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence, double step) {
     if (values.empty()) {
-        return {no_value, no_value, no_value, 0.0, no_value};
+        return {.median = no_value, .low = no_value, .high = no_value, .effective = 0.0, .step_error = no_value};
     }
     const auto count = static_cast<double>(values.size());
     std::vector<double> sorted(values.begin(), values.end());
@@ -197,11 +198,14 @@ MedianInterval median_interval(std::span<const double> values, BlockSizes blocks
     const BlockInterval by_blocks = interval_by_blocks(below, blocks, confidence);
     const double effective = effective_values(values, rank_deviations(values), blocks, by_blocks);
     const double z = normal_quantile(0.5 + confidence / 2.0);
+    // Half of the interval's width, as a share of the values.
     const double half = std::max(z * 0.5 / std::sqrt(effective), by_blocks.half);
     const double step_error = interpolation_error * step;
-    return {median, value_at(sorted, middle - count * half, step) - step_error,
-            value_at(sorted, middle + count * half, step) + step_error, std::min(std::pow(z * 0.5 / half, 2), count),
-            step_error};
+    return {.median = median,
+            .low = value_at(sorted, middle - count * half, step) - step_error,
+            .high = value_at(sorted, middle + count * half, step) + step_error,
+            .effective = std::min(std::pow(z * 0.5 / half, 2), count),
+            .step_error = step_error};
 }
 
 MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, double confidence) {
@@ -240,8 +244,8 @@ template <typename Distribution> double quantile(double p, double low, double hi
     return low;
 }
 
-// Student's distribution function for an integer number of degrees of freedom, as a finite sum (Abramowitz and Stegun
-// 1964, 26.7.3 and 26.7.4).
+// Student's distribution function at `t` for an integer number of degrees of freedom, as a finite sum (Abramowitz and
+// Stegun 1964, 26.7.3 and 26.7.4).
 double student_below(double t, long freedom) {
     const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
     const double cosine = std::cos(angle);
@@ -267,7 +271,7 @@ double student_from_normal(double z, double freedom) {
            (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * std::pow(freedom, 3));
 }
 
-constexpr long many = 200; // degrees of freedom from which student_from_normal is exact to 1e-8
+constexpr long min_freedom_for_expansion = 200; // from here on, student_from_normal is exact to 1e-8
 
 } // namespace
 
@@ -276,7 +280,7 @@ double normal_quantile(double p) {
 }
 
 double student_quantile(double p, long freedom) {
-    if (freedom >= many) {
+    if (freedom >= min_freedom_for_expansion) {
         return student_from_normal(normal_quantile(p), static_cast<double>(freedom));
     }
     return quantile(p, 0.0, 1e5, [freedom](double t) { return student_below(t, freedom); });

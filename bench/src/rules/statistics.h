@@ -22,21 +22,21 @@ std::vector<long> equal_parts(std::size_t count);
 
 /// Confidence interval of a median.
 struct MedianInterval {
+    // In the unit of the values:
     double median;
-    double low;
-    double high;
-    double effective; // number of independent values that would give an interval of this width
+    double low;       // lower end of the interval
+    double high;      // upper end
+    double effective; // number of independent values that would give an interval of this width; a pure number
     double
-        step_error; // share of each half of the interval that is due to the clock's step; more values do not reduce it
+        step_error; // part of each half of the interval that is due to the clock's step; more values do not reduce it
 };
 
 /// Computes the median and its confidence interval between interpolated order statistics (Hettmansperger and Sheather
 /// 1986). It assumes no distribution, and outliers count like other values. The distance of the order statistics from
 /// the middle is the uncertainty of the share of values below the median:
 /// - its variation from block to block, by Student's distribution, but at least the variation for independent values;
-/// - with fewer than 5 blocks, at least the variation for the effective number of values, from the autocorrelation of
-/// the
-///   ranks of the values (outliers would hide the autocorrelation of the values themselves).
+/// - with fewer than 5 independent blocks, at least the variation for the effective number of values, from the
+///   autocorrelation of the ranks of the values (outliers would hide the autocorrelation of the values themselves).
 /// `step`: values are multiples of the step of a clock (0: no step). Each value then represents the interval of half a
 /// step around it (median of grouped data, Yule and Kendall 1950), and the confidence interval includes `step_error`.
 /// `confidence`: 0 to 1. Without values, all is NaN and `effective` 0. With few values the interval is the range of the
@@ -93,6 +93,7 @@ struct Statistic {
     double Summary::*value;
     bool has_unit; // true: has the unit of the values; false: a pure number
 };
+/// All members of Summary, in the order of files.
 const std::array<Statistic, 12> &statistics();
 
 /// Estimates the step in which a counter advances, in ticks, from differences of its readings. A processor's counter

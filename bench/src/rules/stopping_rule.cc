@@ -67,6 +67,7 @@ public:
     long min_samples() const override { return min_; }
 
 private:
+    /// The valid samples of a block: the first check comes after enough blocks for the minimum.
     long samples_per_block() const { return std::max(block_, (min_ + first_check - 1) / first_check); }
 
     double width_;       // of the interval, relative to the median
@@ -100,9 +101,9 @@ namespace {
 
 // Samples of the first block, from which the rule learns the time of a sample. Few, because a sample may take a large
 // share of the budget, but enough that a single slow sample has little effect.
-constexpr long first_block = 10;
+constexpr long samples_of_first_block = 10;
 
-/// Measures for a time.
+/// Stops when a time has passed, or at a maximum number of samples.
 class Budget : public StoppingRule {
 public:
     Budget(double seconds, long max) : seconds_(seconds), max_(max) {}
@@ -111,13 +112,13 @@ public:
         const double seconds_left = seconds_ - progress.seconds;
         const long missing = max_ - progress.valid;
         if (progress.blocks == 0) {
-            return std::min(first_block, missing);
+            return std::min(samples_of_first_block, missing);
         }
         if (seconds_left <= 0.0 || missing <= 0) {
             return 0;
         }
         if (progress.valid == 0) {
-            return first_block;
+            return samples_of_first_block;
         }
         const double per_sample = progress.seconds / static_cast<double>(progress.valid);
         const double block = std::min(seconds_left, seconds_ / static_cast<double>(blocks_per_cell)); // s
@@ -161,8 +162,8 @@ public:
     long min_samples() const override { return samples_; }
 
 private:
-    long samples_;
-    long blocks_;
+    long samples_; // valid samples of the cell
+    long blocks_;  // blocks over which they are spread
 };
 
 } // namespace

@@ -45,6 +45,7 @@ public:
     virtual long min_samples() const { return 1; }
 };
 
+/// A stopping rule as an option names it.
 struct StoppingRuleInfo : ComponentInfo {
     std::unique_ptr<StoppingRule> (*make)(const Component &component);
 };
@@ -54,6 +55,7 @@ StoppingRuleInfo budget();
 StoppingRuleInfo precision();
 } // namespace stopping_rules
 
+/// All stopping rules, in the order of help texts.
 const std::vector<StoppingRuleInfo> &all_stopping_rules();
 
 /// Number of blocks of a cell (a rule may use more or fewer). Blocks of different cells alternate, so a temporary

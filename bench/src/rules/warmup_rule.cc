@@ -25,7 +25,7 @@ constexpr int trend_limit = 12;
 
 // The medians of two windows differ by chance if their difference is below this multiple of the typical distance of a
 // batch's median from its window's median.
-constexpr double by_chance = 2.0;
+constexpr double chance_factor = 2.0;
 
 double median(std::span<const double> times) {
     std::vector<double> sorted(times.begin(), times.end());
@@ -73,6 +73,7 @@ public:
     }
 
 private:
+    /// True if the two halves of the times have similar medians, and the medians of batches have no trend.
     bool is_stationary(std::span<const double> times) const {
         const double before = median(times.first(times.size() / 2));
         const double after = median(times.last(times.size() / 2));
@@ -83,14 +84,14 @@ private:
             medians[i] = median(times.subspan(begin, times.size() * (i + 1) / batches - begin));
             distances[i] = std::abs(medians[i] - (i < batches / 2 ? before : after));
         }
-        const double allowed = std::max(change_ * before, by_chance * median(distances));
+        const double allowed = std::max(change_ * before, chance_factor * median(distances));
         return std::abs(after - before) <= allowed && std::abs(kendall(medians)) < trend_limit;
     }
 
-    long min_;
-    long window_;
-    double change_;
-    long max_;
+    long min_;      // smallest number of calls to discard before the windows
+    long window_;   // calls per window
+    double change_; // change of the median between windows that does not matter, relative to the median
+    long max_;      // largest number of calls to discard
 };
 
 } // namespace
@@ -109,13 +110,14 @@ WarmupRuleInfo warmup_rules::stationary() {
 
 namespace {
 
+/// Discards a fixed number of calls.
 class Fixed : public WarmupRule {
 public:
     explicit Fixed(long calls) : calls_(calls) {}
     std::optional<long> number() const override { return calls_; }
 
 private:
-    long calls_;
+    long calls_; // to discard before each block
 };
 
 } // namespace

@@ -28,6 +28,7 @@ public:
     virtual bool settled(std::span<const double>) const { return true; }
 };
 
+/// A warm-up rule as an option names it.
 struct WarmupRuleInfo : ComponentInfo {
     std::unique_ptr<WarmupRule> (*make)(const Component &component);
 };
@@ -36,6 +37,7 @@ namespace warmup_rules {
 WarmupRuleInfo stationary();
 } // namespace warmup_rules
 
+/// All warm-up rules, in the order of help texts.
 const std::vector<WarmupRuleInfo> &all_warmup_rules();
 
 } // namespace bench

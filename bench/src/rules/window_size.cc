@@ -10,9 +10,9 @@ namespace {
 constexpr double jitter = 10e-6;
 
 // Largest size, s, unless the first size is larger. If ranks miss such windows, larger ones would not help, either.
-constexpr double largest = 0.1;
+constexpr double max_size = 0.1;
 
-/// The share of values that are at least `limit`.
+/// The share of values that are at least `limit`, in the order of WindowFit.
 double share_of(std::span<const std::uint8_t> fits, WindowFit limit) {
     const auto count =
         std::ranges::count_if(fits, [&](std::uint8_t fit) { return fit >= static_cast<std::uint8_t>(limit); });
@@ -28,7 +28,7 @@ void WindowSize::learn(std::span<const std::uint8_t> fits, double duration) {
     if (fits.size() > 1) {
         fits = fits.subspan(1); // nothing precedes the first window
         if (share_of(fits, WindowFit::missed) > share_) {
-            size_ = std::min(size_ * growth_, std::max(largest, min_size));
+            size_ = std::min(size_ * growth_, std::max(max_size, min_size));
         } else if (share_of(fits, WindowFit::tight) <= share_) {
             size_ /= growth_;
         }

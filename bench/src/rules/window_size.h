@@ -33,16 +33,18 @@ public:
     double value() const { return size_; }
     /// The next smaller size.
     double smaller() const { return size_ / growth_; }
+    /// Sets the current size. Ranks that did not learn() receive it from the rank that did.
     void set(double size) { size_ = size; }
 
-    /// Learns from a series of windows, except the first, which begins when the ranks receive it.
+    /// Sets the next size after a series of windows. `fits`: a WindowFit per window; the first window does not count,
+    /// since it begins when the ranks receive it. `duration`: of a call, s.
     void learn(std::span<const std::uint8_t> fits, double duration);
 
 private:
-    std::optional<double> first_;
-    double growth_;
-    double share_;
-    double size_ = 0.0;
+    std::optional<double> first_; // requested first and smallest size, s
+    double growth_;               // factor between neighboring sizes
+    double share_;                // share of missed windows above which the size grows
+    double size_ = 0.0;           // current size, s
 };
 
 } // namespace bench

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char *operation_option = "--algorithm";
 constexpr const char *barrier_option = "--barrier-algorithm";
-constexpr const char *barrier_collective = "barrier";
+constexpr const char *barrier_collective = "barrier"; // the operation, and the key of the synchronizers' MPI_Barrier
 
 /// The algorithms of this MPI library. Throws Error::usage if the library does not let programs choose.
 std::shared_ptr<const AlgorithmFamily> need_family(const char *option) {
@@ -46,7 +46,7 @@ const SelectableCollective &need_collective(const AlgorithmFamily &family, const
     return *collective;
 }
 
-/// Converts numbers of algorithms to names, and checks the names. Throws Error::usage.
+/// Converts numbers of algorithms to names. Throws Error::usage if the collective has no algorithm of a name.
 std::vector<std::string> resolve(const SelectableCollective &collective, const std::vector<std::string> &requested) {
     std::vector<std::string> names;
     for (std::string name : requested) {

@@ -23,6 +23,7 @@ public:
     }
 };
 
+/// The names of all options, e.g. "--root".
 std::vector<std::string> option_names(const CLI::App &app) {
     std::vector<std::string> names;
     for (const CLI::Option *option : app.get_options()) {

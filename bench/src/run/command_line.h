@@ -63,10 +63,13 @@ public:
             [names, &value, min, max](const std::string &word) { value = parse(names, word, min, max, "seconds"); },
             meaning);
     }
+    /// Declares an option without a value, which sets the variable to true.
     void flag(const std::string &names, bool &is_set, const std::string &meaning);
     /// Declares the words that belong to no option.
     void positional(const std::string &name, std::vector<std::string> &words, const std::string &meaning);
+    /// Declares option --version, which prints the text.
     void version(const std::string &text);
+    /// Sets the text at the end of the help text.
     void footer(const std::string &text);
 
     /// Parses the command line and sets the variables. Returns the text to print for --help or --version; else nullopt.
@@ -84,6 +87,7 @@ private:
         std::function<void(const std::string &)> take;
     };
 
+    /// The number that a word on the command line represents. Throws Error::usage with the long name of the option.
     template <typename Number>
     static Number parse(const std::string &names, const std::string &word, Number min, Number max,
                         const std::string &what) {
@@ -96,8 +100,8 @@ private:
 
 /// A subcommand: the first word of the command line, instead of operations.
 struct SubcommandName {
-    std::string name;
-    std::string description;
+    std::string name;        // the word
+    std::string description; // for help texts
 };
 
 /// The options of runs and of all subcommands that measure.

@@ -116,7 +116,8 @@ ExitStatus judge_run(const std::vector<CellResult> &results) {
 
 namespace {
 
-// Samples of a batch. It limits the memory of every rank, and the time between two transfers to rank 0.
+// Largest number of samples of a batch. It limits the memory of every rank, and the time between two transfers to rank
+// 0.
 constexpr long max_batch = 1000;
 
 using Seconds = std::chrono::duration<double>;

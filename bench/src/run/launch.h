@@ -29,19 +29,23 @@ public:
     CompletedCells(std::vector<Cell> cells, const LaunchListeners &listeners)
         : cells_(std::move(cells)), listeners_(listeners) {}
 
+    /// Adds the result of a complete cell. Reports it, and results that waited for it, if their references are known.
     void add(CellResult result);
 
     /// The number of reported results.
     std::size_t count() const { return results_.size(); }
 
-    /// All results, in the order of the cells.
+    /// Hands out all results, in the order of the cells. Call it once, at the end.
     std::vector<CellResult> take();
 
 private:
+    /// Reports the waiting results whose references are complete.
     void report();
+    /// The reported result of the cell with this index; nullptr if it is not reported yet.
     const CellResult *find(std::size_t index) const;
-    /// Compares a result with that of its reference cell, if it has one. Returns false if the reference is not
-    /// complete.
+    /// Compares a result with that of its reference cell, if it has one. The reference is the cell that `is_reference`
+    /// accepts and that is the `same` otherwise; `fill_in` writes the comparison into the result. Returns false if the
+    /// reference is not complete.
     bool compare(CellResult &result, bool (*same)(const Cell &, const Cell &), bool (*is_reference)(const Cell &),
                  void (*fill_in)(CellResult &, const CellResult &)) const;
 
@@ -76,6 +80,7 @@ public:
     std::vector<CellResult> run(const LaunchListeners &listeners);
 
 private:
+    /// Measures the next block of a cell, and decides on the block after it (run.next_samples).
     void measure_block(CellRun &run);
     /// Checks the results of calls of a cell, if its operation can check them.
     void validate(CellRun &run);
@@ -92,13 +97,13 @@ private:
 
     const Communicator &comm_;
     const Options &options_;
-    std::uint64_t seed_;
+    std::uint64_t seed_; // for the order of blocks
     std::unique_ptr<WarmupRule> warmup_;
-    LaunchPlan plan_; // declared before runs_, because it must outlive them
-    std::vector<CellRun> runs_;
-    Sampler sampler_;
-    NeighborRoundTrip round_trip_;
-    StartLimits limits_;
+    LaunchPlan plan_;              // declared before runs_, because it must outlive them
+    std::vector<CellRun> runs_;    // the cells, in the order of the command line; empty before prepare()
+    Sampler sampler_;              // measures batches of samples
+    NeighborRoundTrip round_trip_; // measured between blocks
+    StartLimits limits_;           // starts that are further off are rejected
 
     // Rank 0 only:
     const LaunchListeners *listeners_ = nullptr;

@@ -16,10 +16,10 @@ namespace {
 
 // Number of calls for the estimate of an operation's time, after the same number of warm-up calls.
 constexpr std::size_t estimate_calls = 20;
-// Number of calls if a call takes longer than `slow`, e.g. 12 ms with more ranks than processors with MPICH, and in
-// simulations, where simulating a call of 4,096 ranks may take seconds and calls do not vary.
+// Number of calls if a call takes longer than `min_slow_time`, e.g. 12 ms with more ranks than processors with MPICH,
+// and in simulations, where simulating a call of 4,096 ranks may take seconds and calls do not vary.
 constexpr std::size_t slow_estimate_calls = 2;
-constexpr double slow = 1e-3; // s
+constexpr double min_slow_time = 1e-3; // s
 
 } // namespace
 
@@ -115,8 +115,8 @@ PlannedOperation LaunchPlan::plan_operation(const RequestedOperation &operation,
     PlannedOperation planned;
     planned.algorithm = choose(operation.component.name(), algorithm);
     {
-        const AlgorithmScope scope(
-            *planned.algorithm); // MPI chooses a persistent operation's algorithm at its creation
+        // MPI chooses a persistent operation's algorithm at its creation.
+        const AlgorithmScope scope(*planned.algorithm);
         planned.operation = operation.info.make({planned.algorithm->comm(), size, operation.component});
     }
     if (algorithm != default_algorithm) {
@@ -147,10 +147,10 @@ double LaunchPlan::estimate_time(Operation &operation) {
               "MPI_Allreduce");
         return times;
     };
-    time_calls(1);
-    const bool few = !has_processors() || time_calls(1).front() > slow;
-    const std::size_t calls = few ? slow_estimate_calls : estimate_calls;
-    time_calls(calls);
+    time_calls(1); // the first call may take much longer
+    const bool is_slow = is_simulated() || time_calls(1).front() > min_slow_time;
+    const std::size_t calls = is_slow ? slow_estimate_calls : estimate_calls;
+    time_calls(calls); // to warm up
     return summarize(time_calls(calls)).median;
 }
 

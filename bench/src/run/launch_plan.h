@@ -71,9 +71,13 @@ public:
     const std::vector<std::pair<std::string, std::string>> &algorithms() const { return algorithm_evidence_; }
 
 private:
+    /// Collective. Makes the arrival patterns, and sets this rank's position in them.
     void make_patterns();
+    /// Collective. Adds the cells of an operation with a size (bytes) and an algorithm to runs_.
     void add_cells(const RequestedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    /// Collective. Adds `cell`, whose other members are set, with each pattern and each of its delays.
     void add_patterns(Cell cell, const PlannedOperation &planned, const RequestedStart &timing);
+    /// Collective. Adds `cell`, whose delay is set, with the pattern of this index in options_.patterns.
     void add_cell(Cell cell, const PlannedOperation &planned, const RequestedStart &start, std::size_t pattern);
     /// The algorithms to measure for the MPI_Barrier of a synchronizer; the default if it does not call MPI_Barrier.
     std::vector<std::string> barrier_algorithms(const Component &synchronizer) const;
@@ -83,7 +87,9 @@ private:
     /// Collective. Runs `call` with the algorithm. Throws Error::everywhere if a rank's library refuses it; `what`
     /// begins the message.
     void try_out(AlgorithmInForce &algorithm, const std::string &what, const std::function<void()> &call) const;
+    /// Collective. Tries out the algorithms of the synchronizers' MPI_Barrier.
     void try_barriers();
+    /// Collective. Makes an operation of `size` bytes, tries out its algorithm, and estimates its time.
     PlannedOperation plan_operation(const RequestedOperation &operation, std::uint64_t size,
                                     const std::string &algorithm);
     /// Collective. The median time of a call, s, from a few calls.
@@ -92,12 +98,12 @@ private:
     const Communicator &comm_;
     const GlobalClock &clock_;
     const Options &options_;
-    std::uint64_t seed_;
-    MPI_Comm messages_ = MPI_COMM_NULL; // for messages of the synchronizers
-    HarmonizedComms harmonized_;
+    std::uint64_t seed_;                                          // for random patterns and for positions in them
+    MPI_Comm messages_ = MPI_COMM_NULL;                           // for messages of the synchronizers
+    HarmonizedComms harmonized_;                                  // communicators of synchronizer harmonize
     std::vector<std::shared_ptr<const ArrivalPattern>> patterns_; // in the order of options_.patterns
     int position_ = 0;                                            // of this rank in the patterns
-    // By names of collective and algorithm.
+    // Choices of algorithms, by names of collective and algorithm.
     std::map<std::pair<std::string, std::string>, std::shared_ptr<AlgorithmInForce>> chosen_;
     std::vector<std::pair<std::string, std::string>> algorithm_evidence_; // see algorithms()
     std::vector<CellRun> runs_;                                           // result of cell_runs() while it runs

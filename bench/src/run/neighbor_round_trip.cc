@@ -21,37 +21,37 @@ constexpr int message_batches = 12; // batches of a reading of messages, each of
 // Polls after which a rank concludes that its partner has no processor. They take some microseconds, much longer than a
 // cache line.
 constexpr long max_polls = 10000;
-constexpr double longest = 500e-6; // a reading ends after this time without an answer, s
+constexpr double max_reading_time = 500e-6; // a reading ends after this time without an answer, s
 
-constexpr std::uint32_t stop = std::numeric_limits<std::uint32_t>::max(); // question that ends a reading
-constexpr int stop_tag = 1;                                               // tag of the message that ends a reading
+constexpr std::uint32_t stop_question = std::numeric_limits<std::uint32_t>::max(); // ends a reading
+constexpr int stop_tag = 1; // tag of the message that ends a reading
 
-constexpr std::size_t line_size = 128; // lines are fetched in pairs
+constexpr std::size_t line_size = 128; // bytes between the lines of pairs; processors fetch cache lines in pairs
 
 } // namespace
 
 NeighborRoundTrip::NeighborRoundTrip(const Communicator &comm) : comm_(comm) {
-    if (!has_processors()) {
+    if (is_simulated()) {
         return;
     }
     check(MPI_Comm_split_type(comm.handle(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &pairs_),
           "MPI_Comm_split_type");
     int size = 0;
     check(MPI_Comm_size(pairs_, &size), "MPI_Comm_size");
-    int largest = 0;
-    check(MPI_Allreduce(&size, &largest, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
-    if (largest == 1) {
+    int max_ranks_per_node = 0;
+    check(MPI_Allreduce(&size, &max_ranks_per_node, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
+    if (max_ranks_per_node == 1) { // pairs of ranks of different nodes, without shared memory
         check(MPI_Comm_free(&pairs_), "MPI_Comm_free");
         check(MPI_Comm_dup(comm.handle(), &pairs_), "MPI_Comm_dup");
         size = comm.size();
     }
     int rank = 0;
     check(MPI_Comm_rank(pairs_, &rank), "MPI_Comm_rank");
-    asks_ = rank % 2 == 0;
+    is_asker_ = rank % 2 == 0;
     if ((rank ^ 1) < size) {
         partner_ = rank ^ 1;
     }
-    if (largest == 1) {
+    if (max_ranks_per_node == 1) {
         return;
     }
     void *memory = nullptr;
@@ -64,7 +64,7 @@ NeighborRoundTrip::NeighborRoundTrip(const Communicator &comm) : comm_(comm) {
     // Both ranks of the pair align to the same line, because their addresses differ by a multiple of the page size.
     auto space = static_cast<std::size_t>(bytes);
     memory = std::align(line_size, line_size, memory, space);
-    line_ = asks_ ? new (memory) Line : static_cast<Line *>(memory);
+    line_ = is_asker_ ? new (memory) Line : static_cast<Line *>(memory);
     check(MPI_Barrier(pairs_), "MPI_Barrier");
 }
 
@@ -87,7 +87,7 @@ double NeighborRoundTrip::read() {
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
     double trip = 0.0; // a rank without a partner, or that answers, does not affect the maximum
     if (partner_ != MPI_PROC_NULL) {
-        if (asks_) {
+        if (is_asker_) {
             trip = line_ != nullptr ? time_line() : time_messages();
         } else if (line_ != nullptr) {
             return_line();
@@ -103,7 +103,7 @@ double NeighborRoundTrip::read() {
 }
 
 double NeighborRoundTrip::time_line() const {
-    const double end = steady_time() + longest;
+    const double end = steady_time() + max_reading_time;
     std::uint32_t number = 0;
     const auto batch = [&] {
         for (int trip = 0; trip < line_trips; ++trip) {
@@ -121,18 +121,22 @@ double NeighborRoundTrip::time_line() const {
         }
         return true;
     };
-    const double time = time_round_trips(
-        {.batches = line_batches, .per_batch = line_trips, .longest = longest, .batch = batch, .clock = steady_time});
-    line_->question.store(stop, std::memory_order_release);
+    const double time = time_round_trips({.batches = line_batches,
+                                          .per_batch = line_trips,
+                                          .longest = max_reading_time,
+                                          .batch = batch,
+                                          .clock = steady_time});
+    line_->question.store(stop_question, std::memory_order_release);
     return time;
 }
 
-// Waits without a limit: the asker always sends `stop`, and the following reduction would wait for the asker, anyway.
+// Waits without a limit: the asker always sends `stop_question`, and the following reduction would wait for the asker,
+// anyway.
 void NeighborRoundTrip::return_line() const {
     std::uint32_t last = 0;
     for (long polls = 0;; ++polls) {
         const std::uint32_t number = line_->question.load(std::memory_order_acquire);
-        if (number == stop) {
+        if (number == stop_question) {
             line_->answer.store(0, std::memory_order_relaxed); // for the next reading, which begins with a barrier
             line_->question.store(0, std::memory_order_relaxed);
             return;

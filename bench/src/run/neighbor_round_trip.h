@@ -28,15 +28,19 @@ public:
 
 private:
     /// Two words of a cache line. The asker writes numbers to `question`; the partner copies them to `answer`.
-    /// Two words, so that a late answer does not overwrite the `stop` that ends a reading.
+    /// Two words, so that a late answer does not overwrite the question that ends a reading.
     struct Line {
         std::atomic<std::uint32_t> question = 0;
         std::atomic<std::uint32_t> answer = 0;
     };
 
+    /// Measures the round trip of the cache line, as the asker. Returns s; NaN if the measurement was disturbed.
     double time_line() const;
+    /// Answers the asker's time_line().
     void return_line() const;
+    /// Measures the round trip of an empty message, as the asker. Returns s; NaN if the measurement was disturbed.
     double time_messages() const;
+    /// Answers the asker's time_messages().
     void return_messages() const;
 
     const Communicator &comm_;
@@ -44,7 +48,7 @@ private:
     MPI_Win window_ = MPI_WIN_NULL;  // shared memory of the lines
     Line *line_ = nullptr;           // line of this pair; null if the pair sends messages
     int partner_ = MPI_PROC_NULL;    // rank in pairs_
-    bool asks_ = false;              // true: this rank asks and its partner answers
+    bool is_asker_ = false;          // true: this rank asks and its partner answers
 };
 
 } // namespace bench

@@ -26,6 +26,7 @@
 namespace bench {
 namespace {
 
+/// The end of the help text: names of operations, components, formats and subcommands, and exit statuses.
 std::string footer(const std::vector<SubcommandName> &subcommands) {
     return fmt::format("Operations:\n"
                        "  {}\n"
@@ -112,22 +113,22 @@ std::vector<RequestedStart> pair_timings(const CommandLine &line, std::vector<Co
     if (windows && std::ranges::none_of(synchronizers, is_window)) {
         synchronizers.push_back(parse_component("synchronizer", window_name, all_synchronizers()));
     }
-    const auto repeats = std::ranges::find_if(synchronizers, [&](const Component &component) {
+    const auto repeating = std::ranges::find_if(synchronizers, [&](const Component &component) {
         return is_window(component) && component.word("overrun") != "keep";
     });
     const auto several =
         std::ranges::find_if(timings, [](const Component &component) { return component.name() == "batch_synced"; });
-    if (repeats != synchronizers.end() && several != timings.end()) {
+    if (repeating != synchronizers.end() && several != timings.end()) {
         throw Error::usage(fmt::format("timing scheme {} needs a window per call, but {} has one per sample; use "
                                        "per_call, batch or window with it",
-                                       several->text(), repeats->text()));
+                                       several->text(), repeating->text()));
     }
     std::vector<RequestedStart> pairs;
     for (const Component &synchronizer : synchronizers) {
         for (const Component &timing : timings) {
             // With synchronizer window, per_call measures the same as window.
-            const bool repeated = windows && is_window(synchronizer) && timing.name() == "per_call";
-            if ((!is_window(timing) || is_window(synchronizer)) && !repeated) {
+            const bool is_duplicate = windows && is_window(synchronizer) && timing.name() == "per_call";
+            if ((!is_window(timing) || is_window(synchronizer)) && !is_duplicate) {
                 pairs.push_back({synchronizer, timing});
             }
         }
@@ -189,6 +190,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
     }
 }
 
+/// Checks the options --algorithm (`choices`) and --barrier-algorithm (`barrier`) against the other options.
 AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, const std::string &barrier,
                                    const Options &options) {
     const bool barriers = std::ranges::any_of(options.timings, [](const auto &timing) {

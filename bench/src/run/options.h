@@ -17,8 +17,8 @@ namespace bench {
 
 /// The largest delay of an arrival pattern in option --delay. Exactly one member is set.
 struct RequestedDelay {
-    std::optional<double> seconds;
-    std::optional<double> multiple; // of the time of the operation without delays
+    std::optional<double> seconds;  // the delay, s
+    std::optional<double> multiple; // the delay divided by the time of the operation without delays
 
     bool operator==(const RequestedDelay &) const = default;
 };
@@ -36,22 +36,23 @@ struct SamplingSettings {
     bool permuted = false;  // arrival patterns are permuted over the ranks
 };
 
+/// The attributes of files for SamplingSettings.
 const std::vector<AttributeOf<SamplingSettings>> &setting_attributes();
 
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
 struct Options : CommonOptions, SamplingSettings {
     std::vector<RequestedOperation> operations;
-    std::vector<std::uint64_t> sizes; // bytes; for their meaning see OperationInfo::size_meaning
-    bool validate = false;            // check results before each block of samples
-    std::vector<RequestedStart> timings;
+    std::vector<std::uint64_t> sizes;    // bytes; for their meaning see OperationInfo::size_meaning
+    bool validate = false;               // check results before each block of samples
+    std::vector<RequestedStart> timings; // combinations of synchronizer and timing scheme to measure
     AlgorithmChoices algorithms;
     std::vector<Component> patterns;    // arrival patterns; always with pattern "none", for comparison
     std::vector<RequestedDelay> delays; // largest delays of the patterns other than "none"
     StartLimits starts;                 // limits of the options --late and --late-ranks
-    Component stopping;
-    Component warmup;
-    std::string published;           // paper whose configuration gives defaults of other options; "": none
-    std::optional<double> tolerance; // s; empty: the library's setting
+    Component stopping;                 // stopping rule
+    Component warmup;                   // warm-up rule
+    std::string published;              // paper whose configuration gives defaults of other options; "": none
+    std::optional<double> tolerance;    // lateness from which a start is rejected, s; empty: the library's setting
 
     /// The limits for starts, with the library's tolerance `library` (s) as a lower limit of lateness.
     StartLimits start_limits(double library) const {

@@ -26,8 +26,8 @@ std::vector<std::string> other_operations() {
     return names;
 }
 
-/// The text of an operation with the parameters of --with that the operation has and does not set itself. Sets the
-/// flags of the added parameters in `used`.
+/// The text of an operation with the parameters of --with (`parameters`) that the operation has and does not set
+/// itself. Sets the elements of `used` for the parameters that the operation has.
 std::string with_parameters(const std::string &operation, const OperationInfo &info,
                             const std::vector<std::string> &parameters, std::vector<bool> &used) {
     std::string suffix = operation.substr(component_name(operation).size());

@@ -12,8 +12,8 @@ namespace bench {
 
 /// An operation of the command line with its parameters.
 struct RequestedOperation {
-    Component component;
-    OperationInfo info;
+    Component component; // name and parameters
+    OperationInfo info;  // what the registry, or the user's file, says about it
 };
 
 /// A text with the valid operations, for help and messages. It names only the blocking forms of collectives, since the

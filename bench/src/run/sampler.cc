@@ -16,9 +16,9 @@ namespace {
 // measure_stamp_cost() takes the median over batches, which is free of interruptions, of means over pairs of stamps,
 // which average over the clock's step.
 constexpr int batches = 10;
-constexpr int pairs = 50;
+constexpr int pairs = 50; // of stamps, per batch
 
-/// For timing schemes that do not call the synchronizer.
+/// A synchronizer for timing schemes that do not call it.
 struct NoSynchronizer : Synchronizer {
     bool start(double) override { return true; }
 };
@@ -49,6 +49,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
             Start start;
             bool unsure = false;
             StampClock at_entry = before;
+            // Reads what the synchronizer knows about its last start, and the clock that it may have synchronized.
             const auto record_start = [&] {
                 start = last_start(synchronizer);
                 unsure = !in_time && synchronizer.unsure();
@@ -109,7 +110,7 @@ Start Sampler::last_start(const Synchronizer &synchronizer) const {
 }
 
 Batch Sampler::gather() const {
-    constexpr std::size_t width = sizeof(Record) / sizeof(double);
+    constexpr std::size_t width = sizeof(Record) / sizeof(double); // numbers of a record
     const std::size_t count = records_.size();
     const auto ranks = static_cast<std::size_t>(comm_.size());
     const int numbers = static_cast<int>(count * width);

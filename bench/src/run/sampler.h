@@ -29,26 +29,29 @@ private:
     /// A sample on this rank; times are s on the global clock. All members are double, so that MPI can send an array of
     /// records.
     struct Record {
+        // For the meaning of members, see Sample and Batch.
         double sync_entry;
         double entry;
         double exit;
         double delay;
-        double flag;
-        double unsure;
+        double flag;   // 0 or 1
+        double unsure; // 0 or 1
         double computed;
-        double deadline; // rank 0 only, like slack and end
-        double slack;
-        double end;
-        double true_entry; // NaN if unknown
+        double deadline;   // rank 0 only, like slack and end
+        double slack;      // time from the decision on the deadline to the deadline, s
+        double end;        // time by which all ranks must leave the operation
+        double true_entry; // entry in true time, s; NaN if unknown
     };
 
+    /// What the synchronizer knows about its last start, on rank 0; no start on other ranks.
     Start last_start(const Synchronizer &synchronizer) const;
+    /// Collective. The batch of all ranks' records on rank 0; an empty batch on other ranks.
     Batch gather() const;
 
     const Communicator &comm_;
     const GlobalClock &clock_;
-    std::size_t observed_;
-    std::vector<Record> records_;
+    std::size_t observed_;        // rank that metric latency_observed reports
+    std::vector<Record> records_; // of the last batch, on this rank
 };
 
 /// Collective. Measures the time between two stamps without a call between them, which takes some 10 us. Returns the

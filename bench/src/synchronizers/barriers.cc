@@ -49,9 +49,9 @@ private:
 /// Sends and receives the empty messages of a barrier. Messages between two ranks do not overtake each other, so all
 /// rounds use the same tag.
 struct Ranks {
-    MPI_Comm messages;
-    int rank;
-    int size;
+    MPI_Comm messages; // communicator of the synchronizers' messages
+    int rank;          // of this rank in it
+    int size;          // number of its ranks
 
     void send(int to) const { check(MPI_Send(nullptr, 0, MPI_BYTE, to, 0, messages), "MPI_Send"); }
     void receive(int from) const {
@@ -63,6 +63,7 @@ struct Ranks {
     }
 };
 
+/// All ranks report to rank 0, which then releases them one by one.
 void linear_barrier(const Ranks &ranks) {
     if (ranks.rank != 0) {
         ranks.send(0);
@@ -96,8 +97,8 @@ void double_ring_barrier(const Ranks &ranks) {
     }
 }
 
-/// Pairs exchange messages at distances 1, 2, 4, ... Ranks from the largest power of two upwards report to a partner
-/// below it, which takes part for both.
+/// Pairs exchange messages at distances 1, 2, 4, ... That needs a power of two of ranks: further ranks ("guests")
+/// report to a rank below that power, which takes part for both.
 void recursive_doubling_barrier(const Ranks &ranks) {
     const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks.size)));
     if (ranks.rank >= power) {
@@ -105,21 +106,21 @@ void recursive_doubling_barrier(const Ranks &ranks) {
         ranks.receive(ranks.rank - power);
         return;
     }
-    const bool represents = ranks.rank + power < ranks.size;
-    if (represents) {
+    const bool has_guest = ranks.rank + power < ranks.size;
+    if (has_guest) {
         ranks.receive(ranks.rank + power);
     }
     for (int distance = 1; distance < power; distance *= 2) {
         ranks.exchange(ranks.rank ^ distance, ranks.rank ^ distance);
     }
-    if (represents) {
+    if (has_guest) {
         ranks.send(ranks.rank + power);
     }
 }
 
 /// Dissemination: notifies the rank at distance 1, 2, 4, ... above, modulo the number of ranks.
 void bruck_barrier(const Ranks &ranks) {
-    for (int distance = 1; distance < ranks.size; distance *= 2) {
+    for (int distance = 1; distance < ranks.size; distance *= 2) { // until all ranks know of all
         ranks.exchange((ranks.rank + distance) % ranks.size, (ranks.rank + ranks.size - distance) % ranks.size);
     }
 }
@@ -184,7 +185,9 @@ public:
     }
 
 private:
-    enum Word { counter, release, words }; // `words` is their number
+    // Indices of the words of a rank's window: the barriers that all ranks have entered, summed over the ranks (rank 0
+    // only); and the last barrier from which the rank is released. `words` is their number.
+    enum Word { counter, release, words };
 
     void barrier() override {
         ++barriers_;
@@ -218,10 +221,12 @@ private:
     long barriers_ = 0; // number of barriers so far
 };
 
+/// Makes a synchronizer of `count` MPI_Barriers for the registry.
 template <long count> std::unique_ptr<Synchronizer> make_mpi_barriers(const SynchronizerArguments &arguments) {
     return std::make_unique<MpiBarriers>(arguments, count);
 }
 
+/// SynchronizerInfo::calls_mpi_barrier of synchronizers that always call MPI_Barrier.
 bool calls_mpi_barrier(const Component &) { return true; }
 
 } // namespace

@@ -9,16 +9,17 @@
 namespace bench {
 namespace {
 
-constexpr const char *no_barrier = "none";
-constexpr const char *slack_of_run = "default";
+constexpr const char *no_barrier = "none";      // value of parameter "after"
+constexpr const char *slack_of_run = "default"; // value of parameter "slack": that of DOWNBEAT_SLACK
 
+/// Calls MPIX_Harmonize on the run's communicator, or on a duplicate with another slack and clocks of its own.
 class Harmonize : public Synchronizer {
 public:
     explicit Harmonize(const SynchronizerArguments &arguments) : comm_(arguments.comm.handle()) {
         const std::string &slack = arguments.component.word("slack");
         if (slack != slack_of_run) {
-            own_comm_ = arguments.harmonized.with_slack(slack);
-            comm_ = own_comm_->handle();
+            slack_comm_ = arguments.harmonized.with_slack(slack);
+            comm_ = slack_comm_->handle();
         }
         const std::string &barrier = arguments.component.word("after");
         if (barrier != no_barrier) {
@@ -51,8 +52,8 @@ public:
     Start last_start() const override {
         Start start;
         check(MPIX_Harmonize_deadline(comm_, &start.deadline), "MPIX_Harmonize_deadline");
-        if (own_comm_) {
-            start.deadline = own_comm_->on_clock_of_run(start.deadline);
+        if (slack_comm_) {
+            start.deadline = slack_comm_->on_clock_of_run(start.deadline);
         }
         start.slack = stats().slack;
         return start;
@@ -60,7 +61,7 @@ public:
 
     bool unsure() const override { return unsure_; }
 
-    ClockError clock_error() const override { return own_comm_ ? own_comm_->error() : ClockError{}; }
+    ClockError clock_error() const override { return slack_comm_ ? slack_comm_->error() : ClockError{}; }
 
     std::string advice() const override {
         return "at most one rank per processor, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance, --late or "
@@ -68,17 +69,18 @@ public:
     }
 
 private:
+    /// The library's counts of starts on comm_.
     MPIX_Harmonize_stats stats() const {
         MPIX_Harmonize_stats counts;
         check(MPIX_Harmonize_get_stats(comm_, &counts), "MPIX_Harmonize_get_stats");
         return counts;
     }
 
-    MPI_Comm comm_;
-    std::shared_ptr<const HarmonizedComm> own_comm_; // communicator for another slack than the run's; else null
-    std::unique_ptr<Synchronizer> barrier_;          // barrier before each start; null for none
-    long long unsure_before_ = 0;                    // the library's count of unsure starts on comm_
-    bool unsure_ = false;                            // the last failed start was unsure
+    MPI_Comm comm_;                                    // on which MPIX_Harmonize starts the ranks
+    std::shared_ptr<const HarmonizedComm> slack_comm_; // communicator for another slack than the run's; else null
+    std::unique_ptr<Synchronizer> barrier_;            // barrier before each start; null for none
+    long long unsure_before_ = 0;                      // the library's count of unsure starts on comm_
+    bool unsure_ = false;                              // the last failed start was unsure
 };
 
 } // namespace

@@ -17,10 +17,10 @@ class RoundTime : public Synchronizer {
 public:
     explicit RoundTime(const SynchronizerArguments &arguments)
         : comm_(arguments.comm), clock_(arguments.clock), messages_(arguments.messages), barrier_(arguments.barrier),
-          factor_(arguments.component.real("factor")), fixed_(!arguments.component.is_auto("lead")),
+          factor_(arguments.component.real("factor")), has_lead_(!arguments.component.is_auto("lead")),
           budget_(arguments.component.is_auto("budget") ? std::nullopt
                                                         : std::optional(arguments.component.seconds("budget"))) {
-        if (!fixed_) {
+        if (!has_lead_) {
             return;
         }
         if (factor_ != default_factor) {
@@ -38,7 +38,7 @@ public:
     }
 
     bool start(double delay) override {
-        if (!fixed_) {
+        if (!has_lead_) {
             check(MPI_Barrier(barrier_), "MPI_Barrier");
         }
         deadline_ = comm_.is_root() ? clock_.now() + *slack_ : 0.0;
@@ -51,8 +51,8 @@ public:
     std::optional<double> budget() const override { return budget_; }
 
     std::string advice() const override {
-        const std::string longer = fixed_ ? fmt::format("lead={:.0f}us", *slack_ * 1e7) // 10 times as long
-                                          : fmt::format("factor={:g}", 10.0 * factor_);
+        const std::string longer = has_lead_ ? fmt::format("lead={:.0f}us", *slack_ * 1e7) // 10 times as long
+                                             : fmt::format("factor={:g}", 10.0 * factor_);
         return fmt::format("a start more than {:.3g} us after the decision, e.g. roundtime({}); at most one rank per "
                            "processor, an idle machine",
                            slack_.value_or(0.0) * 1e6, longer);
@@ -61,10 +61,10 @@ public:
 private:
     const Communicator &comm_;
     const GlobalClock &clock_;
-    MPI_Comm messages_;
-    MPI_Comm barrier_;
+    MPI_Comm messages_;            // for the broadcasts
+    MPI_Comm barrier_;             // for MPI_Barrier
     double factor_;                // of the slack, in mean times of a broadcast
-    bool fixed_;                   // fixed lead
+    bool has_lead_;                // true: the slack is a fixed lead, and no barrier runs before
     std::optional<double> budget_; // time per cell, s; empty: the stopping rule decides
     std::optional<double> slack_;  // s; empty until it is measured
     double deadline_ = 0.0;        // s on the global clock

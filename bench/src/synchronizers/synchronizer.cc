@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-constexpr int broadcasts = 10;
+constexpr int broadcasts = 10; // over which measure_broadcast_lag() takes the mean
 
 /// The time until this rank has received rank 0's reading of the clock, s, in a single broadcast.
 double lag_of_broadcast(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages) {
@@ -87,6 +87,7 @@ private:
     long calls_;
 };
 
+// Makers of timing schemes for the registry.
 std::unique_ptr<Timing> make_per_call(const Component &) { return std::make_unique<PerCall>(); }
 
 template <typename Kind> std::unique_ptr<Timing> make_batch(const Component &component) {

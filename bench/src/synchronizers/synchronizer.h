@@ -19,7 +19,7 @@
 
 namespace bench {
 
-constexpr double unknown_time = std::numeric_limits<double>::quiet_NaN();
+constexpr double unknown_time = std::numeric_limits<double>::quiet_NaN(); // s
 
 /// Times of a start, s; NaN if the synchronizer has no such time.
 struct Start {
@@ -73,17 +73,19 @@ public:
     virtual std::string advice() const { return "at most one rank per processor, an idle machine"; }
 };
 
+/// What a synchronizer is made from. References must outlive it, except `component`.
 struct SynchronizerArguments {
-    const Communicator &comm;
+    const Communicator &comm;    // the ranks to synchronize
     const GlobalClock &clock;    // of comm
     MPI_Comm messages;           // duplicate of comm for the synchronizer's messages
     MPI_Comm barrier;            // duplicate of comm for MPI_Barrier, whose algorithm the user may have chosen
     HarmonizedComms &harmonized; // communicators for starts with another slack than the run's
-    const Component &component;
+    const Component &component;  // name and parameters of the synchronizer
 };
 
+/// A synchronizer as an option names it.
 struct SynchronizerInfo : ComponentInfo {
-    /// Collective.
+    /// Collective. Makes the synchronizer.
     std::unique_ptr<Synchronizer> (*make)(const SynchronizerArguments &arguments);
     /// True if the synchronizer calls MPI_Barrier at every start.
     bool (*calls_mpi_barrier)(const Component &component) = [](const Component &) { return false; };
@@ -96,6 +98,7 @@ SynchronizerInfo roundtime();
 SynchronizerInfo harmonize();
 } // namespace synchronizers
 
+/// All synchronizers, in the order of help texts.
 const std::vector<SynchronizerInfo> &all_synchronizers();
 /// The barriers among the synchronizers. They need no parameters, so they may also run before another synchronizer.
 const std::vector<SynchronizerInfo> &all_barriers();
@@ -104,7 +107,7 @@ const std::vector<SynchronizerInfo> &all_barriers();
 /// of ten broadcasts, each after a barrier. The same on all ranks. `messages` is a duplicate of `comm`.
 double measure_broadcast_lag(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages);
 
-/// The two readings of the local clock of a sample.
+/// The two readings of the local clock of a sample, in ticks of that clock.
 struct Stamps {
     std::int64_t entry; // before the operation
     std::int64_t exit;  // after the operation
@@ -125,10 +128,12 @@ public:
     virtual bool synchronizes() const { return false; }
 };
 
+/// A timing scheme as an option names it.
 struct TimingInfo : ComponentInfo {
     std::unique_ptr<Timing> (*make)(const Component &component);
 };
 
+/// All timing schemes, in the order of help texts.
 const std::vector<TimingInfo> &all_timings();
 
 /// Name of a timing scheme and of the synchronizer that it needs.

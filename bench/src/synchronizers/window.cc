@@ -5,7 +5,6 @@
 #include "synchronizers/synchronizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -16,7 +15,7 @@ namespace {
 // begins.
 constexpr double lead_broadcasts = 10.0;
 
-// Windows before the ranks agree again. It limits the number of windows that a disturbance can spoil.
+// Largest number of windows before the ranks agree again. It limits the number of windows that a disturbance can spoil.
 constexpr long max_windows = 100;
 
 constexpr const char *repeat = "repeat"; // value of parameter "overrun"
@@ -44,14 +43,17 @@ public:
                   "MPI_Reduce");
         }
         check(MPI_Barrier(messages_), "MPI_Barrier");
-        std::array<double, 2> decision{};
+        struct {
+            double first_start; // of the series, s on the global clock
+            double size;        // of its windows, s
+        } decision{};
         if (comm_.is_root()) {
             size_.learn(fits, series.duration);
             decision = {clock_.now() + lead_broadcasts * *lag_, size_.value()};
         }
-        check(MPI_Bcast(decision.data(), decision.size(), MPI_DOUBLE, 0, messages_), "MPI_Bcast");
-        next_ = begin_ = decision[0];
-        size_.set(decision[1]);
+        check(MPI_Bcast(&decision, 2, MPI_DOUBLE, 0, messages_), "MPI_Bcast");
+        next_ = begin_ = decision.first_start;
+        size_.set(decision.size);
         fits_.clear();
         fits_.reserve(static_cast<std::size_t>(series.starts)); // avoids allocations during the windows
     }
@@ -98,9 +100,9 @@ private:
     const Communicator &comm_;
     const GlobalClock &clock_;
     MPI_Comm messages_;
-    bool adapts_;  // the size may grow
-    bool repeats_; // a sample that ends after its window is invalid
-    WindowSize size_;
+    bool adapts_;                    // the size may grow
+    bool repeats_;                   // a sample that ends after its window is invalid
+    WindowSize size_;                // size of the windows
     std::optional<double> lag_;      // time of a broadcast, s; empty until it is measured
     double start_ = 0.0;             // start of the current window, s on the global clock
     double begin_ = 0.0;             // begin of the current call without its delay: start_, or later if it was missed

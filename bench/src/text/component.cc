@@ -15,19 +15,22 @@
 namespace bench {
 namespace {
 
+/// A unit of durations.
 struct Unit {
     const char *name;
-    double seconds;
+    double seconds; // in a unit
 };
 
 // The longer names first: "ms" ends in "s".
 constexpr std::array<Unit, 4> units = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}}};
 
+/// The finite number that `text` represents; empty if it represents none.
 std::optional<double> to_number(std::string_view text) {
     const std::optional<double> number = read_number<double>(text);
     return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
+/// The seconds of a duration, e.g. "50us" or "0"; empty if `text` is no duration.
 std::optional<double> to_seconds(std::string_view text) {
     for (const Unit &unit : units) {
         if (text.ends_with(unit.name)) {
@@ -58,6 +61,7 @@ bool is_word(const ComponentParameter &parameter, const std::string &text) {
     return !text.empty() && (text == parameter.values.word || (text == "auto" && parameter.value == "auto"));
 }
 
+/// True if `text` is a value that the parameter may have.
 bool is_valid(const ComponentParameter &parameter, const std::string &text) {
     const ComponentValues &values = parameter.values;
     if (is_word(parameter, text)) {
@@ -99,7 +103,7 @@ std::string canonical(const ComponentParameter &parameter, const std::string &te
     }
 }
 
-constexpr std::size_t message_size = 512;
+constexpr std::size_t message_size = 512; // bytes for an error message of component_text.h
 
 /// The text within the parentheses of a component. Its `text` is null if there are no parentheses.
 db_slice inside_of(std::string_view kind, std::string_view text) {
@@ -113,6 +117,7 @@ db_slice inside_of(std::string_view kind, std::string_view text) {
     return inside;
 }
 
+/// Describes the valid values of a parameter, with "auto", for messages.
 std::string describe_valid(const ComponentParameter &parameter) {
     return (parameter.value == "auto" ? "auto, or " : "") + parameter.values.describe();
 }

@@ -15,6 +15,7 @@ namespace bench {
 
 /// The valid values of a parameter of a component.
 struct ComponentValues {
+    /// What a value is; the functions below make values of each kind.
     enum class Kind { whole, real, duration, choice, text, component };
     Kind kind = Kind::text;
     double low = 0.0;                 // smallest valid number; for durations in seconds
@@ -22,10 +23,13 @@ struct ComponentValues {
     std::vector<std::string> choices; // valid texts of a choice; for Kind::component: the kind of libdownbeat component
     std::string word;                 // a word that is valid beside the values, e.g. "rotating"; "" for none
 
+    /// An integer from `low` to `high`.
     static ComponentValues whole(double low, double high) { return {Kind::whole, low, high, {}, ""}; }
+    /// A number from `low` to `high`.
     static ComponentValues real(double low, double high) { return {Kind::real, low, high, {}, ""}; }
     /// A duration is written with its unit, e.g. 50us; 0 needs no unit. `low` and `high` are seconds.
     static ComponentValues duration(double low, double high) { return {Kind::duration, low, high, {}, ""}; }
+    /// One of the texts `choices`.
     static ComponentValues choice(std::vector<std::string> choices) {
         return {Kind::choice, 0.0, 0.0, std::move(choices), ""};
     }
@@ -45,11 +49,12 @@ struct ComponentValues {
     std::string describe() const;
 };
 
+/// A parameter that a component takes.
 struct ComponentParameter {
     std::string name;
-    std::string value;   // default as text; "auto": the word auto is valid, too; "": the parameter is required
-    std::string meaning; // one line of help
-    ComponentValues values;
+    std::string value;      // default as text; "auto": the word auto is valid, too; "": the parameter is required
+    std::string meaning;    // one line of help
+    ComponentValues values; // the valid values
 };
 
 /// Name, description and parameters of a component. Base of the registry entries.
@@ -80,16 +85,19 @@ public:
     /// The name with all parameters.
     const std::string &full_text() const { return full_text_; }
 
+    /// True if the value of a parameter is the word "auto".
     bool is_auto(const std::string &parameter) const { return word(parameter) == "auto"; }
+    /// The value of a parameter of kind whole, real or duration. The parameter must not be a word such as "auto".
     long whole(const std::string &parameter) const;
     double real(const std::string &parameter) const;
     double seconds(const std::string &parameter) const;
+    /// The text of the value of a parameter of any kind.
     const std::string &word(const std::string &parameter) const { return values_.at(parameter); }
 
 private:
     std::string name_;
-    std::string text_;
-    std::string full_text_;
+    std::string text_;                          // see text()
+    std::string full_text_;                     // see full_text()
     std::map<std::string, std::string> values_; // canonical text of each parameter, by name
 };
 

@@ -37,6 +37,7 @@ struct Column {
     std::string legend{}; // explanation below the table, printed once for columns with the same legend; "" for none
 };
 
+/// The type of a value. A flag is an enumeration whose values 0, 1, ... have names.
 enum class FieldType { text, count, number, flag };
 
 /// Description of a value.
@@ -57,8 +58,10 @@ using Values =
 /// A single value of a field.
 using Value = std::variant<double, std::int64_t, std::string>;
 
+/// True if a member of this type is a text.
 template <typename Type> inline constexpr bool is_text = std::is_convertible_v<Type, std::string>;
 
+/// The type of the field for a member of this type.
 template <typename Type> constexpr FieldType field_type() {
     return is_text<Type>                    ? FieldType::text
            : std::is_enum_v<Type>           ? FieldType::flag

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view valid_forms =
     "use a size (8, 100, 64K; K, M, G are powers of 1024), a list (8,100,1M) or powers of two from:to (8:64K)";
 
+/// The error for a word that is not a message size.
 Error bad_size(std::string_view token) {
     return Error::usage(fmt::format("'{}' is not a message size; {}", token, valid_forms));
 }
@@ -48,6 +49,7 @@ std::uint64_t parse_size(std::string_view text, std::string_view token) {
     return size;
 }
 
+/// The sizes of a word: of a size, or the powers of two of a range. Throws Error::usage.
 std::vector<std::uint64_t> parse_range(std::string_view token) {
     const std::size_t colon = token.find(':');
     if (colon == std::string_view::npos) {
@@ -86,11 +88,13 @@ std::vector<std::uint64_t> parse_sizes(std::string_view text) {
 
 namespace {
 
+/// The error for a word that is not a pair of ranks.
 Error bad_pair(const std::string &token, int ranks) {
     return Error::usage(
         fmt::format("--pairs cannot contain '{}'; use two different ranks from 0 to {}, e.g. 0:1", token, ranks - 1));
 }
 
+/// Parses a rank. `text` is the piece of the user's `token` to parse; the error message shows the token.
 int parse_rank(const std::string &text, const std::string &token, int ranks) {
     const std::optional<int> rank = read_number<int>(text);
     if (!rank || *rank < 0 || *rank >= ranks) {

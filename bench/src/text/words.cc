@@ -112,11 +112,14 @@ std::string translated(std::string name) {
             break;
         }
     }
-    using Word = std::pair<std::string_view, std::string_view>;
-    for (const auto &[foreign, here] : {Word{"latency", "ping_pong"}, Word{"dissemination", "bruck"},
-                                        Word{"t_avg", "latency_avg"}, Word{"sigma", "exit_skew"}}) {
+    struct Translation {
+        std::string_view foreign; // normalized
+        std::string_view own;     // name in downbeat-bench
+    };
+    for (const auto &[foreign, own] : {Translation{"latency", "ping_pong"}, Translation{"dissemination", "bruck"},
+                                       Translation{"t_avg", "latency_avg"}, Translation{"sigma", "exit_skew"}}) {
         if (name == foreign) {
-            return std::string(here);
+            return std::string(own);
         }
     }
     return name;
@@ -125,18 +128,18 @@ std::string translated(std::string name) {
 /// The edit distance of two words (Damerau 1964): insertions, deletions, replacements, swaps of adjacent characters.
 std::size_t distance(std::string_view a, std::string_view b) {
     const std::size_t width = b.size() + 1;
-    std::vector<std::size_t> steps((a.size() + 1) * width);
+    std::vector<std::size_t> steps((a.size() + 1) * width); // distance of the first i characters of a and j of b
     for (std::size_t i = 0; i <= a.size(); ++i) {
         for (std::size_t j = 0; j <= b.size(); ++j) {
-            std::size_t &here = steps[i * width + j];
+            std::size_t &step = steps[i * width + j];
             if (i == 0 || j == 0) {
-                here = i + j;
+                step = i + j;
                 continue;
             }
             const std::size_t replaced = steps[(i - 1) * width + j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-            here = std::min({steps[(i - 1) * width + j] + 1, steps[i * width + j - 1] + 1, replaced});
+            step = std::min({steps[(i - 1) * width + j] + 1, steps[i * width + j - 1] + 1, replaced});
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                here = std::min(here, steps[(i - 2) * width + j - 2] + 1);
+                step = std::min(step, steps[(i - 2) * width + j - 2] + 1);
             }
         }
     }

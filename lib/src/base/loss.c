@@ -25,6 +25,7 @@ int db_loss_survived(void) {
            *enabled;
 }
 
+/* Returns 1 if comm was revoked. */
 static int is_revoked(MPI_Comm comm) {
     int revoked;
     return MPIX_Comm_is_revoked(comm, &revoked) == MPI_SUCCESS && revoked;

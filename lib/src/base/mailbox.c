@@ -39,7 +39,8 @@ void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_
         syscall(SYS_futex, &mailbox->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static int arrived(struct db_mailbox *mailbox, uint32_t round) {
+/* Returns 1 if the words of the round are in the mailbox. */
+static int has_arrived(struct db_mailbox *mailbox, uint32_t round) {
     /* Equality suffices: the writer waits for all readers before its next round. */
     return atomic_load_explicit(&mailbox->round, memory_order_acquire) == round;
 }
@@ -47,7 +48,7 @@ static int arrived(struct db_mailbox *mailbox, uint32_t round) {
 /* Polls up to `polls` times. Returns 1 if the round has arrived. */
 static int poll(struct db_mailbox *mailbox, uint32_t round, long polls) {
     for (long i = 0; i < polls; ++i)
-        if (arrived(mailbox, round))
+        if (has_arrived(mailbox, round))
             return 1;
     return 0;
 }
@@ -96,7 +97,7 @@ static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db
 
 int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count,
                      const struct db_channel *channel) {
-    if (!arrived(mailbox, round))
+    if (!has_arrived(mailbox, round))
         DB_TRY(wait_long(mailbox, round, channel));
     memcpy(words, mailbox->words, (size_t)count * sizeof *words);
     return MPI_SUCCESS;

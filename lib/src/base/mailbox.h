@@ -15,6 +15,7 @@
 #define DB_CACHE_LINE 64
 #define DB_MAILBOX_WORDS 7
 
+/* A mailbox: words with the number of the round to which they belong. */
 struct db_mailbox {
     /* Aligned to two lines, because processors prefetch lines in pairs. */
     _Alignas(2 * DB_CACHE_LINE) _Atomic uint32_t round;

@@ -37,6 +37,7 @@ static int complete(const struct db_channel *channel, int code, MPI_Request *req
     } while (0)
 #define RECEIVE(...) MPI_Recv(__VA_ARGS__, MPI_STATUS_IGNORE)
 
+/* Counts a message, if the channel has a counter. */
 static void count_message(const struct db_channel *channel) {
     if (channel->messages != NULL)
         ++*channel->messages;

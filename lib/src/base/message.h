@@ -21,6 +21,7 @@ struct db_channel {
                                          then. NULL: failures end the program */
 };
 
+/* How a process waits for messages of the channel. */
 static inline enum db_patience db_patience_of(const struct db_channel *channel) {
     return channel->patience != NULL ? *channel->patience : DB_BLOCK;
 }

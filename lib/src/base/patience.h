@@ -5,6 +5,7 @@
 
 #include "base/loss.h"
 
+/* How a process waits. */
 enum db_patience {
     DB_BLOCK, /* blocks or spins inside MPI: fastest, if every process has a processor */
     /* Polls for a while, then sleeps: if other programs compete for the processor, a spinning process uses up its time

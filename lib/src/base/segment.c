@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "base/segment.h"
 
-#include "base/hash.h"
+#include "fnv1a.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -25,6 +25,7 @@ struct seal {
     int64_t secret;
 };
 
+/* The seal at the end of a segment's memory. */
 static struct seal *seal_of(const struct db_segment *segment) {
     return (struct seal *)((char *)segment->memory + segment->size);
 }
@@ -49,7 +50,7 @@ static int64_t make_secret(const void *memory) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(text, sizeof text, "%ld %p %lld.%ld", (long)getpid(), memory, (long long)now.tv_sec, now.tv_nsec);
-    return (int64_t)db_hash(DB_HASH, text);
+    return (int64_t)fnv1a_text(FNV1A_START, text);
 }
 
 void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket *ticket) {
@@ -83,6 +84,7 @@ static int is_segment(const char *path) {
            strncmp(target, expected, sizeof expected - 1) == 0;
 }
 
+/* True if a file has the size of a segment of `size` bytes with its seal. */
 static int has_size(int descriptor, size_t size) {
     struct stat status;
     return fstat(descriptor, &status) == 0 && status.st_size == (off_t)(size + sizeof(struct seal));

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A process's mapping of a segment. */
 struct db_segment {
     void *memory; /* initially zero; NULL: there is no segment */
     size_t size;  /* bytes */

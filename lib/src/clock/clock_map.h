@@ -20,6 +20,7 @@ struct db_uncertainty {
                          further exchanges do not reduce it */
 };
 
+/* A line from ticks of the local clock to ns of the global clock, with its error. */
 struct db_clock_map {
     int64_t version;    /* number of clock synchronizations; 0: no map yet */
     int64_t ticks;      /* a reading of the local clock */

@@ -1,7 +1,7 @@
 /* The simulated time of SimGrid, for builds with DB_SIMULATED: it stands still while a process computes, and advances
  * while all processes wait. */
-#include "base/split_mix.h"
 #include "clock/clock.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <simgrid/actor.h>
@@ -13,8 +13,8 @@
 
 /* Pseudorandom number in [0, 1). It depends only on seed, process and deadline, so that runs are reproducible. */
 static double pseudorandom(uint64_t seed, int64_t ticks) {
-    uint64_t z = seed + (uint64_t)ticks * 0x9e3779b97f4a7c15u + (uint64_t)sg_actor_self_get_pid() * 0xd1342543de82ef95u;
-    return (double)(db_mix(z) >> 11) * 0x1p-53;
+    uint64_t state = seed + (uint64_t)ticks * GOLDEN_GAMMA + (uint64_t)sg_actor_self_get_pid() * 0xd1342543de82ef95u;
+    return (double)(db_mix(state) >> 11) * 0x1p-53;
 }
 
 /* Shorter waits are never delayed by wake_late, because a clock that wraps this one waits again after rounding. Chosen
@@ -33,6 +33,7 @@ static void wake_late(int64_t ticks) {
         sg_actor_sleep_for(strtod(sg_host_get_property_value(host, "late"), NULL));
 }
 
+/* Opens the clock. The host of the simulation is its identity. */
 static int simulated_open(struct db_clock *clock) {
     clock->simulated = 1;
     snprintf(clock->identity, sizeof clock->identity, "simulated@%.100s", sg_host_get_name(sg_host_self()));

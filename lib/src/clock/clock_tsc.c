@@ -88,6 +88,7 @@ static void calibrate(struct db_clock *clock) {
     clock->rate_error = (double)(now.width + clock->data.counter.anchor_width) / 2.0 / ticks;
 }
 
+/* Opens the clock, and calibrates it against the reference. Fails if the counter does not have a constant rate. */
 static int tsc_open(struct db_clock *clock) {
     if (!counter_invariant())
         return -1;

@@ -10,6 +10,7 @@ static int64_t wtime_read(const struct db_clock *clock) {
     return (int64_t)((MPI_Wtime() - clock->data.wtime_origin) * 1e9);
 }
 
+/* Opens the clock. */
 static int wtime_open(struct db_clock *clock) {
     /* Subtract whole seconds: small numbers keep the resolution of the double. */
     clock->data.wtime_origin = floor(MPI_Wtime());

@@ -2,9 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "clock/validation.h"
 
-#include "base/split_mix.h"
 #include "clock/clock.h"
 #include "component_text.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -19,6 +19,7 @@
  * synchronizations to the time of a long benchmark. */
 static const double period_ns[SINES] = {1.7e9, 7.3e9, 31.1e9};
 
+/* The clock that the validation clock wraps, and the known error of its readings. */
 struct db_validation_clock {
     struct db_clock inner;      /* the wrapped clock, which shows the true time */
     int64_t origin;             /* reading of the inner clock at true time 0 */
@@ -27,7 +28,7 @@ struct db_validation_clock {
     double skew;                /* constant error of the rate, relative */
     double max_rate;            /* upper bound of the rate, ns per true ns */
     double amplitude_ns[SINES]; /* of the sines of the wander */
-    double phase[SINES];        /* of the sines, radians */
+    double phase[SINES];        /* of the sines at true time 0, radians */
 };
 
 /* Uniform in [-1, 1). */

@@ -97,7 +97,8 @@ static void find_variances(const struct db_history *history, double resolution_n
     double smallest = sorted[0];
     double median_excess = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0 - smallest;
     /* The smallest of n sums of two exponential delays is on average 0.63 / sqrt(n) of their mean, which is 1.19 times
-     * their median. The median is used because a heavy tail moves the mean. */
+     * their median, so the gap is 0.75 / sqrt(n) of the median excess above the width without excess. The median is
+     * used because a heavy tail moves the mean. */
     double share = 0.75 / sqrt(count);
     double gap = count > 1 ? median_excess * share / (1.0 - share) : 0.0;
     double usual_excess = MAX_USUAL_EXCESS * (median_excess + gap);
@@ -109,6 +110,8 @@ static void find_variances(const struct db_history *history, double resolution_n
         double excess_of_smallest = fmax(gap, scatter / (count * count));
         double excess = width(point) - smallest + excess_of_smallest;
         double displacement = point->offset_ns - (point->lower_ns + point->upper_ns) / 2.0; /* 0 for skampi */
+        /* Variance that does not depend on the excess: by the estimator, by drift, by the resolution and rounding of
+         * readings; and (1 ns)^2, so that the variance is never 0. */
         double fixed = displacement * displacement + point->drift_deviation_ns * point->drift_deviation_ns +
                        (resolution_ns * resolution_ns + DB_ROUNDING_NS) / 12.0 + 1.0;
         double excess_above_usual = fmax(0.0, excess - usual_excess);
@@ -150,6 +153,7 @@ static void predict(struct filter *filter, double elapsed_ns, double correlation
         correlation * correlation * filter->path_variance + (1.0 - correlation * correlation) * path_variance;
 }
 
+/* The offset that the filter expects a measurement to have, with the variance of its error. */
 static struct forecast forecast_of(const struct filter *filter) {
     return (struct forecast){
         .offset = filter->offset + filter->path,
@@ -196,7 +200,7 @@ struct evidence {
     struct variance variances[DB_HISTORY]; /* measurement variances of the history's offsets */
     double shortest_ns;                    /* shortest round trip */
     double skew;                           /* limit of the initial rate, relative */
-    int hypotheses;                        /* number of hypotheses to use, from the beginning of the table */
+    int hypothesis_count;                  /* number of hypotheses to use, from the beginning of the table */
 };
 
 /* Variance of the path error under a hypothesis, ns^2. */
@@ -211,18 +215,19 @@ static double variance_of(const struct evidence *evidence, const struct hypothes
     return hypothesis->correlation_ns > 0.0 ? variance->correlated : variance->independent;
 }
 
+/* Collects the input of the filters from a history. */
 static struct evidence evidence_of(const struct db_history *history, double skew, double resolution_ns) {
     struct evidence evidence = {.history = history,
                                 .shortest_ns = INFINITY,
                                 .skew = skew,
-                                .hypotheses = history->among_many ? DB_WALKS : DB_HYPOTHESES};
+                                .hypothesis_count = history->among_many ? DB_WALKS : DB_HYPOTHESES};
     find_variances(history, resolution_ns, evidence.variances);
     for (int i = 0; i < history->count; ++i)
         evidence.shortest_ns = fmin(evidence.shortest_ns, width(&history->points[i]));
     return evidence;
 }
 
-/* Runs the filter of a hypothesis over the first `count` offsets. */
+/* Runs the filter of a hypothesis over the first `count` offsets. Returns its state at the last one of them. */
 static struct filter run(const struct evidence *evidence, int count, const struct hypothesis *hypothesis) {
     const struct db_offset *points = evidence->history->points;
     double path_ns2 = path_variance_of(evidence, hypothesis);
@@ -243,20 +248,21 @@ static struct filter run(const struct evidence *evidence, int count, const struc
     return filter;
 }
 
+/* Runs the filters of all hypotheses over the first `count` offsets. */
 static void run_all(const struct evidence *evidence, int count, struct filter filters[DB_HYPOTHESES]) {
-    for (int i = 0; i < evidence->hypotheses; ++i)
+    for (int i = 0; i < evidence->hypothesis_count; ++i)
         filters[i] = run(evidence, count, &hypotheses[i]);
 }
 
 /* Computes the posterior probabilities of the hypotheses; their sum is 1. */
 static void weigh_hypotheses(const struct evidence *evidence, double weights[DB_HYPOTHESES]) {
-    double best = -(double)INFINITY;
+    double best = -(double)INFINITY; /* largest log-likelihood */
     double sum = 0.0;
-    for (int i = 0; i < evidence->hypotheses; ++i)
+    for (int i = 0; i < evidence->hypothesis_count; ++i)
         best = fmax(best, (double)evidence->history->likelihoods[i]);
-    for (int i = 0; i < evidence->hypotheses; ++i)
+    for (int i = 0; i < evidence->hypothesis_count; ++i)
         sum += weights[i] = hypotheses[i].prior * exp((double)evidence->history->likelihoods[i] - best);
-    for (int i = 0; i < evidence->hypotheses; ++i)
+    for (int i = 0; i < evidence->hypothesis_count; ++i)
         weights[i] /= sum;
 }
 
@@ -266,13 +272,13 @@ static struct filter mean_over(const struct evidence *evidence, const struct fil
     double weights[DB_HYPOTHESES];
     struct filter mean = {0};
     weigh_hypotheses(evidence, weights);
-    for (int i = 0; i < evidence->hypotheses; ++i) {
+    for (int i = 0; i < evidence->hypothesis_count; ++i) {
         mean.offset +=
             weights[i] * (filters[i].offset - filters[0].offset); /* relative, so that large offsets lose no digits */
         mean.rate += weights[i] * filters[i].rate;
     }
     mean.offset += filters[0].offset;
-    for (int i = 0; i < evidence->hypotheses; ++i) {
+    for (int i = 0; i < evidence->hypothesis_count; ++i) {
         const struct db_uncertainty *uncertainty = &filters[i].uncertainty;
         double offset = filters[i].offset - mean.offset;
         double rate = filters[i].rate - mean.rate;
@@ -319,13 +325,13 @@ static void check_last(struct db_history *history, double skew, double resolutio
     struct filter filters[DB_HYPOTHESES];
     double weights[DB_HYPOTHESES];
     double log_likelihoods[DB_HYPOTHESES];
-    double best = -(double)INFINITY;
-    double mean_path_ns2 = 0.0;
+    double best = -(double)INFINITY; /* largest log-likelihood of the last offset */
+    double mean_path_ns2 = 0.0;      /* path variance, mean over the hypotheses, ns^2 */
     run_all(&evidence, last_index, filters);
     struct filter mean = mean_over(&evidence, filters);
     predict(&mean, elapsed_ns, 0.0, 0.0);
     weigh_hypotheses(&evidence, weights);
-    for (int i = 0; i < evidence.hypotheses; ++i) {
+    for (int i = 0; i < evidence.hypothesis_count; ++i) {
         double path_ns2 = path_variance_of(&evidence, &hypotheses[i]);
         mean_path_ns2 += weights[i] * path_ns2;
         predict(&filters[i], elapsed_ns, hypotheses[i].correlation_ns, path_ns2);
@@ -337,14 +343,14 @@ static void check_last(struct db_history *history, double skew, double resolutio
             -(log(expected) + fmin(innovation * innovation / expected, GATE_RATE_STEP * GATE_RATE_STEP)) / 2.0;
         best = fmax(best, log_likelihoods[i]);
     }
-    struct forecast widest = forecast_of(&filters[DB_WALKS - 1]);
+    struct forecast widest = forecast_of(&filters[DB_WALKS - 1]); /* under the hypothesis with the widest walk */
     struct forecast usual = forecast_of(&mean);
     /* The path variance that can hide a jump is limited, because the bound assumes a path error of at most half a round
      * trip. */
     double max_hidden_ns = evidence.shortest_ns / (4.0 * GATE_RESET);
     widest.variance += fmin(mean_path_ns2, max_hidden_ns * max_hidden_ns);
     usual.variance += mean_path_ns2;
-    for (int i = 0; i < evidence.hypotheses; ++i)
+    for (int i = 0; i < evidence.hypothesis_count; ++i)
         history->likelihoods[i] = history->likelihoods[i] * (float)exp(-elapsed_ns / LIKELIHOOD_DECAY_NS) -
                                   (float)(best - log_likelihoods[i]);
     if (beyond_gate(&widest, last->offset_ns, variance, GATE_RESET) > 0.0) {
@@ -413,7 +419,7 @@ static double asymmetry_variance(const struct evidence *evidence) {
     if (evidence->history->among_many)
         return 0.0;
     weigh_hypotheses(evidence, weights);
-    for (int i = 0; i < evidence->hypotheses; ++i)
+    for (int i = 0; i < evidence->hypothesis_count; ++i)
         mean_path_ns2 += weights[i] * path_variance_of(evidence, &hypotheses[i]);
     return constant_ns * constant_ns + mean_path_ns2;
 }

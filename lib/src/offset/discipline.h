@@ -25,7 +25,7 @@ struct db_history {
     int count;     /* number of points */
     struct db_offset points[DB_HISTORY];
 
-    /* Log-likelihood of each hypothesis, with exponential forgetting. */
+    /* Log-likelihood of each hypothesis, relative to the largest one; earlier offsets count exponentially less. */
     float likelihoods[DB_HYPOTHESES];
     /* 1 for a comparison with one of many partners, which together reveal path changes: only hypotheses with a constant
      * path. */

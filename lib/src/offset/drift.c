@@ -36,10 +36,12 @@ static struct db_clock_map offset_model(const struct db_offset *offset, double s
                                  .uncertainty = db_uncertainty_within(bound_ns, skew)};
 }
 
+/* Offset on the line at a local time, ns. */
 static double line_at(const struct db_line *line, double time) { return line->value + line->slope * (time - line->at); }
 
 static double interval_width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
 
+/* Returns the offset with the narrowest interval. */
 static const struct db_offset *narrowest(const struct db_offset *points, int count) {
     const struct db_offset *best = points;
     for (int i = 1; i < count; ++i)
@@ -58,9 +60,9 @@ static void confine(struct db_slopes *possible, const struct db_offset *early, c
     if (span <= 0.0)
         return;
     double margin = early->drift_ns + late->drift_ns + 2.0 * (resolution_ns + DB_ROUNDING_NS);
-    double since = ramp * (now - (double)late->at + span / 2.0);
-    possible->smallest = fmax(possible->smallest, (late->lower_ns - early->upper_ns - margin) / span - since);
-    possible->largest = fmin(possible->largest, (late->upper_ns - early->lower_ns + margin) / span + since);
+    double slope_change = ramp * (now - (double)late->at + span / 2.0);
+    possible->smallest = fmax(possible->smallest, (late->lower_ns - early->upper_ns - margin) / span - slope_change);
+    possible->largest = fmin(possible->largest, (late->upper_ns - early->lower_ns + margin) / span + slope_change);
 }
 
 int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
@@ -91,11 +93,12 @@ int db_drift_slopes(const struct db_offset *points, int count, const struct db_l
  * that the intervals allow: points in quick succession determine it poorly. */
 static struct db_line fit(const struct db_offset *points, int count, const struct db_limits *limits,
                           double resolution_ns) {
+    /* Weighted sums over the points. */
     double weights = 0.0;
     double times = 0.0;
     double offsets = 0.0;
-    double squares = 0.0;
-    double products = 0.0;
+    double squares = 0.0;  /* of times */
+    double products = 0.0; /* of times and offsets */
     for (int i = 0; i < count; ++i) {
         double scale = interval_width(&points[i]) + resolution_ns + 1.0; /* never 0 */
         double weight = 1.0 / (scale * scale);
@@ -124,23 +127,23 @@ static double slope_error(double slope, const struct db_slopes *possible, const 
     return fmin(error, limits->skew + fabs(slope));
 }
 
-/* With at most this many points, a clock step cannot be distinguished from an unknown rate, so only the last point
- * bounds the line. Measured in 1,200 random conditions (make bench-scale); half or twice the value makes no difference
- * there. */
-#define FEW_TO_CONFINE 8
+/* With at most this number of points, only the last point bounds the line, because a clock step cannot be distinguished
+ * from an unknown rate. Measured in 1,200 random conditions (make bench-scale); half or twice the value makes no
+ * difference there. */
+#define MAX_POINTS_WITHOUT_RATE 8
 
 /* Bound of the line's error at `time`, ns. Each point gives a bound: its own error bound plus the growth since then.
  * The result is the smallest. */
 static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
                          double growth, double ramp) {
     double bound = INFINITY;
-    for (int i = count <= FEW_TO_CONFINE ? count - 1 : 0; i < count; ++i) {
+    for (int i = count <= MAX_POINTS_WITHOUT_RATE ? count - 1 : 0; i < count; ++i) {
         const struct db_offset *point = &points[i];
         struct db_offset predicted = *point;
         predicted.offset_ns = line_at(line, (double)point->at);
-        double here = db_offset_bound(&predicted) + point->drift_ns;
-        double since = fabs(time - (double)point->at);
-        bound = fmin(bound, here + since * (growth + since * ramp / 2.0));
+        double bound_at_point = db_offset_bound(&predicted) + point->drift_ns;
+        double elapsed = fabs(time - (double)point->at);
+        bound = fmin(bound, bound_at_point + elapsed * (growth + elapsed * ramp / 2.0));
     }
     return bound;
 }
@@ -202,6 +205,7 @@ static int measure_all(const struct db_learning *learning, const struct db_asker
     return db_exchange_stop(asker, peer);
 }
 
+/* Computes the model from the measured offsets. */
 static struct db_clock_map model_of(const struct db_learning *learning, struct measured *measured,
                                     const struct db_limits *limits, double resolution_ns) {
     measured->latest.drift_ns = limits->skew * measured->latest.duration_ns;

@@ -68,11 +68,11 @@ struct db_learning db_learning_fit(const struct db_node *scheme);
     { "offset", ESTIMATOR, "estimator of the offset", "offset", 0, 0, 0 }
 struct db_learning db_learning_offset(const struct db_node *scheme);
 
-/* A line: offset = value + slope (t - at); t and at are local times, ns. */
+/* A line of the offset over local time t, ns: offset = value + slope (t - at). */
 struct db_line {
-    double at;
-    double value;
-    double slope;
+    double at;    /* a local time, ns */
+    double value; /* offset at that time, ns */
+    double slope; /* difference in frequency, relative */
 };
 
 /* Converts a line through measured offsets to a clock map, with the error bound that follows from the offsets. `points`

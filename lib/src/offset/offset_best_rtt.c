@@ -15,6 +15,7 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
+/* Order of qsort: by round trip. */
 static int compare_round_trips(const void *a, const void *b) {
     int64_t x = db_round_trip(a);
     int64_t y = db_round_trip(b);

@@ -20,6 +20,7 @@ static const Downbeat_parameter parameters[] = {
  * is chosen by hand. */
 #define WARM_UP 5
 
+/* Order of qsort: by value. */
 static int compare_values(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a;
     int64_t y = *(const int64_t *)b;
@@ -45,6 +46,7 @@ static double robust_mean(int64_t *values, int count) {
     return sum / kept;
 }
 
+/* Sets `mean_rtt_ns` to the mean of `count` round trips, without outliers, after a warm-up. */
 static int measure_mean_rtt(const struct db_asker *asker, struct db_series *series, int count, double *mean_rtt_ns) {
     int64_t round_trips[DB_MAX_EXCHANGES];
     struct db_exchange exchange;
@@ -58,6 +60,7 @@ static int measure_mean_rtt(const struct db_asker *asker, struct db_series *seri
     return MPI_SUCCESS;
 }
 
+/* Compares the offsets of two exchanges, without the correction by half the mean round trip, for qsort. */
 static int compare_uncorrected(const void *a, const void *b) {
     const struct db_exchange *x = a;
     const struct db_exchange *y = b;

@@ -54,6 +54,7 @@ static void link_to(struct process *process, struct db_attribute *attribute) {
     process->first = attribute;
 }
 
+/* Removes an attribute from its list, if it is in one. */
 static void unlink_from(struct db_attribute *attribute) {
     atomic_fetch_add(&changes, 1);
     if (attribute->link == NULL)
@@ -86,6 +87,7 @@ static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
     return MPI_SUCCESS;
 }
 
+/* Frees the keys, when MPI_Finalize deletes the process's attribute. */
 static int free_keys(void) {
     int key = attribute_key;
     attribute_key = MPI_KEYVAL_INVALID;
@@ -134,6 +136,7 @@ static void stay_loaded(void) {
         dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+/* Creates the keys, in the first call of a process. */
 static int create_keys(void) {
     int key;
     stay_loaded();
@@ -173,6 +176,7 @@ static struct process *lock_record(int *code) {
     return NULL;
 }
 
+/* Unlocks the record of the process, and returns `code` for the caller to return. */
 static int unlock_record(int code) {
     pthread_mutex_unlock(&lock);
     return code;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The synchronization scheme that the settings choose. */
 static const struct db_sync_type *scheme_of(const struct db_settings *settings) {
     return (const struct db_sync_type *)settings->sync.nodes[0].component;
 }
@@ -96,7 +97,7 @@ int db_clocks_synchronize(struct db_state *state) {
 
 int db_clocks_synchronize_due(struct db_state *state, int depth) {
     double spent_ns = state->syncs.spent_ns;
-    if (state->syncs.depth != depth)
+    if (state->syncs.depth != depth) /* another tree: its duration is not comparable (db_schedule_depth) */
         state->syncs.last.duration_ns = 0.0;
     state->syncs.depth = depth;
     DB_TRY(db_clocks_synchronize(state));

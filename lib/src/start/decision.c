@@ -48,6 +48,7 @@ int db_waiting_begin(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
+/* True if the times of a call show that the process lost its processor. */
 static int was_descheduled(const struct db_report *report) {
     return report->lag_ns > DB_DESCHEDULED_NS || report->lateness_ns > DB_DESCHEDULED_NS;
 }

@@ -4,7 +4,7 @@
 #include "start/domain.h"
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "fnv1a.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int serve_candidates(const struct db_channel *candidates, int size, const
  * since one of the two processes has lost its processor. */
 static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
-    int fast = 0;
+    int fast = 0; /* number of fast exchanges */
     int unfinished = 1;
     struct db_timeline_error error; /* not used: db_exchange_stop needs it */
     *shared = 0;
@@ -65,7 +65,7 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
 static int64_t new_domain(const struct db_clock *clock) {
     char process[64];
     snprintf(process, sizeof process, "%ld %lld", (long)getpid(), (long long)db_clock_read(clock));
-    return (int64_t)db_hash(db_hash(DB_HASH, clock->identity), process);
+    return (int64_t)fnv1a_text(fnv1a_text(FNV1A_START, clock->identity), process);
 }
 
 /* Sets `shared` to 1 if this process shares the clock of process 0 of the candidates: the identities are equal and the
@@ -142,7 +142,7 @@ static int find_among(struct db_domain *domain, const struct db_channel *channel
 }
 
 int64_t db_domain_identity(const struct db_clock *clock) {
-    return clock->identity[0] != '\0' ? (int64_t)db_hash(DB_HASH, clock->identity) : 0;
+    return clock->identity[0] != '\0' ? (int64_t)fnv1a_text(FNV1A_START, clock->identity) : 0;
 }
 
 int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer) {

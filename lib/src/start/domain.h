@@ -6,6 +6,7 @@
 #include "offset/offset.h"
 #include "start/settings.h"
 
+/* The processes with which a process shares a clock, and the leaders of all such groups. */
 struct db_domain {
     struct db_channel members; /* this process's domain; rank 0 is its leader; MPI_COMM_NULL if it has one member */
     struct db_channel leaders; /* leaders of all domains, by rank; MPI_COMM_NULL on other processes */

@@ -57,6 +57,7 @@ struct start {
     int synchronized;         /* 1 if clocks were synchronized in this call */
 };
 
+/* Returns this process's report on its last call, and its requests at the reading `arrived`. */
 static struct db_report report_of(struct db_state *state, int64_t arrived) {
     double late_ns = (double)(state->call.exit_ticks - state->call.due_ticks) * state->clocks.map.ns_per_tick;
     return (struct db_report){
@@ -91,8 +92,9 @@ static int exchange(struct db_state *state, struct start *start, int *needs) {
     return MPI_SUCCESS;
 }
 
-/* Returns the needs (enum db_need) of the next call that are known already. */
-static int needs_left(const struct db_state *state, const struct db_report *reports, int synchronize) {
+/* Returns the needs (enum db_need) of the next call that are known already. `synchronize`: 1 if clocks are synchronized
+ * in this call. */
+static int open_needs(const struct db_state *state, const struct db_report *reports, int synchronize) {
     return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
            (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) |
            (reports->due && !synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, reports);
@@ -111,7 +113,7 @@ static void decide_first(struct db_state *state, const struct db_report *reports
     int missed = db_slack_judge(state->slack, reports->invalid != 0);
     if (missed || (reports->due && db_schedule_allows(state, (enum db_due)reports->due)))
         decision->synchronize = db_schedule_depth(state);
-    decision->needs = needs_left(state, reports, decision->synchronize);
+    decision->needs = open_needs(state, reports, decision->synchronize);
     if (decision->synchronize)
         decision->tolerance_ns = db_tolerance_next(state, (double)reports->error_ns);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Frees the state of a communicator, when its attribute is deleted. */
 static void destroy_state(struct db_attribute *attribute) {
     struct db_state *state = (struct db_state *)attribute;
     db_transport_free(&state->transport);
@@ -168,6 +169,7 @@ static int build(struct db_state *state, struct db_offer *offer) {
     return db_state_configure(state, offer);
 }
 
+/* Allocates the state of a communicator, with the members that need no messages; NULL if memory is short. */
 static struct db_state *new_state(MPI_Comm comm, int rank) {
     struct db_state *state = calloc(1, sizeof *state);
     if (state == NULL)

@@ -4,9 +4,9 @@
 #include "start/processors.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/patience.h"
 #include "clock/clock.h"
+#include "fnv1a.h"
 
 #include <sched.h>
 #include <stdint.h>
@@ -26,6 +26,7 @@ struct processors {
     uint64_t complement;     /* ~node, to compare the nodes of all processes by one union */
 };
 
+/* The number of processors in an affinity mask. */
 static int count_bits(const uint64_t words[WORDS]) {
     cpu_set_t set;
     memcpy(&set, words, sizeof set);
@@ -40,9 +41,10 @@ static uint64_t hash_of_node(void) {
     db_clock_identify(kernel, "node", 0);
     if (kernel[0] == '\0' || MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
         return 0;
-    return db_hash(db_hash(DB_HASH, kernel), name);
+    return fnv1a_text(fnv1a_text(FNV1A_START, kernel), name);
 }
 
+/* What this process reports to the others. */
 static struct processors local_processors(void) {
     struct processors local = {.node = hash_of_node()};
     cpu_set_t affinity;
@@ -119,5 +121,5 @@ int64_t db_processors_cache(void) {
     fclose(file);
     read_list(read ? text : "", &sharing);
     CPU_AND(&common, &affinity, &sharing);
-    return CPU_EQUAL(&common, &affinity) ? (int64_t)db_hash(DB_HASH, text) : 0;
+    return CPU_EQUAL(&common, &affinity) ? (int64_t)fnv1a_text(FNV1A_START, text) : 0;
 }

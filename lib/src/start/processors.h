@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdint.h>
 
+/* What the processes of a communicator know about their processors. */
 struct db_processors {
     int one_node;       /* 1 if all processes report the same node */
     int oversubscribed; /* 1 if a node has more processes than processors in their affinity masks */

@@ -62,14 +62,15 @@ static int unsure_at(const struct db_state *state, int64_t ticks) {
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
 }
 
-/* db_schedule_due without the cache. */
+/* db_schedule_due without the cache. If the user or the slack controller has set an age, only the age, or the targets
+ * of the user, make a synchronization due, and it is never urgent. */
 static enum db_due due_at(const struct db_state *state, int64_t ticks) {
     const struct db_settings *settings = &state->settings;
     double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
     int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
     int untrusted = deviation_ns > state->thresholds.flag_error_ns || (old && isfinite(state->thresholds.trust_ns));
-    int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->contradiction.unresolved || untrusted))
+    int age_is_set = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
+    if (!age_is_set && (state->contradiction.unresolved || untrusted))
         return DB_URGENT;
     if (old)
         return DB_DUE;
@@ -82,6 +83,7 @@ static enum db_due due_at(const struct db_state *state, int64_t ticks) {
     return deviation_ns > limit_ns ? DB_DUE : DB_NOT_DUE;
 }
 
+/* is_good without the cache. */
 static int is_good_at(const struct db_state *state, int64_t ticks) {
     return due_at(state, ticks) == DB_NOT_DUE && !unsure_at(state, ticks);
 }
@@ -136,10 +138,11 @@ void db_schedule_begin_again(struct db_state *state) {
     struct db_synchronizations *syncs = &state->syncs;
     double now_ns = elapsed_ns(state);
     double until_ns = now_ns + BEGINNING_NS;
-    double longer_ns = until_ns - fmax(now_ns, fmax(BEGINNING_NS, syncs->beginning.end_ns));
-    if (syncs->beginning.extra_ns + longer_ns > BEGINNINGS_NS + BEGINNINGS_SHARE * now_ns)
+    /* Time that is not in the current beginning, if there is one. */
+    double extension_ns = until_ns - fmax(now_ns, fmax(BEGINNING_NS, syncs->beginning.end_ns));
+    if (syncs->beginning.extra_ns + extension_ns > BEGINNINGS_NS + BEGINNINGS_SHARE * now_ns)
         return;
-    syncs->beginning.extra_ns += longer_ns;
+    syncs->beginning.extra_ns += extension_ns;
     syncs->beginning.start_ns = now_ns;
     syncs->beginning.end_ns = until_ns;
 }
@@ -150,17 +153,17 @@ int db_schedule_allows(struct db_state *state, enum db_due due) {
     struct db_synchronizations *syncs = &state->syncs;
     double now_ns = elapsed_ns(state);
     double until_ns = fmax(BEGINNING_NS, syncs->beginning.end_ns);
-    double old_ns = age_ns(state, db_clock_read(&state->clocks.clock));
-    if (old_ns > PAUSE_NS)
+    double since_last_ns = age_ns(state, db_clock_read(&state->clocks.clock));
+    if (since_last_ns > PAUSE_NS)
         syncs->beginning.start_ns = now_ns;
     if (syncs->count > 0 &&
-        old_ns < fmin(SPREAD * (now_ns - syncs->beginning.start_ns), syncs->last.duration_ns / SHARE))
+        since_last_ns < fmin(SPREAD * (now_ns - syncs->beginning.start_ns), syncs->last.duration_ns / SHARE))
         return 0;
     double advance_ns = ADVANCE_SYNCS * syncs->last.duration_ns * fmax(0.0, 1.0 - now_ns / PAID_BACK_NS);
-    int beginning = now_ns < until_ns;
-    if (beginning)
+    int is_beginning = now_ns < until_ns;
+    if (is_beginning)
         syncs->beginning.automatic_ns = syncs->automatic_ns;
-    else if (due == DB_URGENT)
+    else if (due == DB_URGENT) /* the larger budget of the beginning does not count against the time after it */
         return syncs->automatic_ns - syncs->beginning.automatic_ns <= SHARE * (now_ns - until_ns);
     double share = due == DB_URGENT ? URGENT_SHARE : SHARE;
     return syncs->automatic_ns <= share * now_ns + advance_ns;

@@ -36,6 +36,7 @@ const Downbeat_component *const *Downbeat_components(const char *kind) {
     return kind == NULL ? NULL : (const Downbeat_component *const *)components_of(kind);
 }
 
+/* A parser of component texts, with its result. */
 struct parser {
     struct db_scheme *scheme; /* the result so far */
     char *message;            /* DOWNBEAT_MAX_MESSAGE bytes for the problem */
@@ -173,6 +174,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 
 static void format_node(const struct db_node *node, char *text, size_t size);
 
+/* Writes the value of a parameter: a component, or a number. */
 static void format_value(const struct db_node *node, int position, char value[VALUE_SIZE]) {
     value[0] = '\0';
     if (parameters_of(node)[position].kind != NULL)
@@ -201,6 +203,7 @@ void db_scheme_format(const struct db_scheme *scheme, char *text, size_t size) {
     format_node(&scheme->nodes[0], text, size);
 }
 
+/* True if two nodes have the same component and, also in nested components, the same values. */
 static int equal_nodes(const struct db_node *a, const struct db_node *b) {
     if (a->component != b->component)
         return 0;

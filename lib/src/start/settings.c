@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "start/settings.h"
 
-#include "base/hash.h"
 #include "base/patience.h"
 #include "base/registry.h"
+#include "fnv1a.h"
 #include "start/published.h"
 
 #include <ctype.h>
@@ -299,6 +299,7 @@ static const void *const settings_registry[] = {
 
 static const struct setting *find_setting(const char *key) { return db_registry_find(settings_registry, key); }
 
+/* Writes the keys of all settings, for error messages. */
 static void list_keys(char text[TEXT_SIZE]) {
     text[0] = '\0';
     db_registry_names(settings_registry, text, TEXT_SIZE);
@@ -316,6 +317,7 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
     key[length] = '\0';
 }
 
+/* True if a text begins with a prefix. */
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 /* Reads the variables of the settings whose `applied_first` is `first`. */
@@ -401,11 +403,11 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
 }
 
 static int64_t hash_settings(const struct db_settings *settings) {
-    uint64_t value = DB_HASH;
+    uint64_t value = FNV1A_START;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
         format_setting(*entry, settings, text);
-        value = db_hash(value, text);
+        value = fnv1a_text(value, text);
     }
     return (int64_t)value;
 }

@@ -157,6 +157,7 @@ static int64_t slack_of(const struct db_slack_lags *lags, double optimal_ns) {
     return llrint(step_ns > 0.0 ? ceil(optimal_ns / step_ns) * step_ns - DB_ROUNDING_NS : optimal_ns);
 }
 
+/* Adds the lag of a call to the histogram, and counts its misses. */
 static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     struct db_slack_lags *lags = &slack->lags;
     insert(lags, call->lag_ns);
@@ -178,6 +179,7 @@ static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     ++lags->since_computed;
 }
 
+/* Computes the slack from the histogram again, if that is due. */
 static void adapt(struct db_slack *slack) {
     struct db_slack_lags *lags = &slack->lags;
     int due = lags->since_computed >= COMPUTE_EVERY || lags->count < COMPUTE_EVERY || lags->missed;

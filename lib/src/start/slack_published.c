@@ -2,17 +2,19 @@
  * with the default: after a miss the slack grows by half, permanently, and the clocks are synchronized; they are also
  * synchronized once they are older than 1.0 s, regardless of the error bound; the flag is decided before the wait.
  *
- * Where algorithm, text and the authors' code (github.com/devreal/mpix-harmonize) differ:
+ * The algorithm, the text and the authors' code (github.com/devreal/mpix-harmonize) differ in four points. This
+ * implementation follows:
  *
- *   - Line 14 reads "if flag | SYNC_FAILED", which always holds, so that expired clocks would make the slack grow as
- * well. The text says "in case a process missed a deadline", and so does the code (&): it grows after a miss alone.
- *   - last_sync_failed is set in line 32 and never cleared. The code clears it in the next call that is in time, as the
- *     comment "store for next call" has it: one miss, one synchronization.
- *   - The code reduces with MPI_MAX, not the MPI_BOR of line 10, and sets the deadline after a synchronization from the
- *     time at which that ended, not from now (line 27). Here it is line by line: bits have words of their own, and now.
- *   - The first slack is "based on the latency of MPI_Bcast" and no more; taken from the code: twice the largest mean,
- * over the processes, of 20 broadcasts without warm-up. The code measures it once on MPI_COMM_WORLD, where all its
- * clocks live as well; here all is the communicator's own. */
+ *   - The text and the code: the slack grows only after a miss. Line 14 of the algorithm reads "if flag | SYNC_FAILED",
+ *     which always holds, so that expired clocks would make the slack grow, too.
+ *   - The code: a miss causes one synchronization. The algorithm sets last_sync_failed in line 32 and never clears it;
+ *     the code clears it in the next call that is in time.
+ *   - The algorithm: it combines bits by MPI_BOR (line 10; here each bit has a separate word), and sets the deadline
+ *     after a synchronization from now on (line 27). The code uses MPI_MAX, and the time at which the synchronization
+ *     ended.
+ *   - The code: the first slack is twice the largest mean, over the processes, of 20 broadcasts without warm-up. The
+ *     text only says "based on the latency of MPI_Bcast". But the code measures it once, on MPI_COMM_WORLD, and keeps
+ *     all clocks there; here each communicator has its own slack and clocks. */
 #include "start/slack.h"
 
 #include "base/error.h"

@@ -120,6 +120,7 @@ struct db_counters {
     long long invalid_calls;
 };
 
+/* Everything that the library knows about a communicator. */
 struct db_state {
     struct db_attribute attribute; /* first member: the state is attached to the communicator */
     struct db_channel channel;     /* of all processes, on the private duplicate */

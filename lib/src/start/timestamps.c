@@ -8,8 +8,8 @@
 /* This process's side of a pair of processes that exchange timestamps. */
 struct exchange_side {
     const struct db_state *state;
-    struct db_asker end; /* channel, peer and timeline; on the answerer, too */
-    int asking;          /* 1 on the asker, 0 on the answerer */
+    struct db_asker end; /* channel, peer and timeline of this process, also on the answerer */
+    int is_asker;        /* 1 on the asker, 0 on the answerer */
 };
 
 static int is_rank(int rank, const struct db_state *state) { return rank >= 0 && rank < state->size; }
@@ -24,16 +24,18 @@ static int begin_exchanges(struct exchange_side *exchange_side, MPI_Comm comm, i
     if (timeline != DOWNBEAT_LOCAL && timeline != DOWNBEAT_GLOBAL)
         return MPI_ERR_ARG;
     exchange_side->state = state;
-    exchange_side->asking = state->rank == asker;
+    exchange_side->is_asker = state->rank == asker;
     exchange_side->end.channel = &state->channel;
-    exchange_side->end.peer = exchange_side->asking ? answerer : asker;
+    exchange_side->end.peer = exchange_side->is_asker ? answerer : asker;
     exchange_side->end.timeline.clock = &state->clocks.clock;
     exchange_side->end.timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &state->clocks.local;
     return MPI_SUCCESS;
 }
 
+/* The answerer's side: answers until the asker stops the exchanges. */
 static int answer(const struct db_asker *end) { return db_exchange_serve(end->channel, end->peer, &end->timeline); }
 
+/* Records `count` exchanges. */
 static int record(const struct db_asker *end, int count, Downbeat_exchange *exchanges) {
     DB_TRY(db_exchange_begin(end));
     for (int i = 0; i < count; ++i) {
@@ -49,13 +51,14 @@ int Downbeat_record(MPI_Comm comm, int asker, int answerer, int timeline, int co
     struct exchange_side exchange_side;
     DB_TRY(db_check_mpi("Downbeat_record"));
     int code = begin_exchanges(&exchange_side, comm, asker, answerer, timeline);
-    if (code == MPI_SUCCESS && (count < 1 || (exchange_side.asking && exchanges == NULL)))
+    if (code == MPI_SUCCESS && (count < 1 || (exchange_side.is_asker && exchanges == NULL)))
         code = MPI_ERR_ARG;
     if (code == MPI_SUCCESS)
-        code = exchange_side.asking ? record(&exchange_side.end, count, exchanges) : answer(&exchange_side.end);
+        code = exchange_side.is_asker ? record(&exchange_side.end, count, exchanges) : answer(&exchange_side.end);
     return db_raise(comm, code);
 }
 
+/* Measures the offset of the answerer's clock. */
 static int measure_offset(const struct exchange_side *exchange_side, const struct db_node *estimator,
                           Downbeat_offset *result) {
     const struct db_asker *end = &exchange_side->end;
@@ -110,6 +113,6 @@ int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const
     DB_TRY(db_check_mpi("Downbeat_measure"));
     int code = begin_exchanges(&exchange_side, comm, asker, answerer, timeline);
     if (code == MPI_SUCCESS)
-        code = exchange_side.asking ? ask(&exchange_side, estimator, result) : answer(&exchange_side.end);
+        code = exchange_side.is_asker ? ask(&exchange_side, estimator, result) : answer(&exchange_side.end);
     return db_raise(comm, code);
 }

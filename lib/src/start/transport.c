@@ -82,6 +82,7 @@ void db_transport_free(struct db_transport *transport) {
     transport->kind = DB_TRANSPORT_MESSAGES;
 }
 
+/* Raises each of the `maxima` to the word at the same index. */
 static void raise_to(int64_t *maxima, const int64_t *words, int count) {
     for (int i = 0; i < count; ++i)
         maxima[i] = words[i] > maxima[i] ? words[i] : maxima[i];
@@ -116,6 +117,7 @@ static int spread_in_node(const struct db_transport *transport, const struct db_
     return MPI_SUCCESS;
 }
 
+/* True on the process of each node that exchanges messages with other nodes for it. */
 static int is_leader_of_many_nodes(const struct db_transport *transport) {
     return transport->kind == DB_TRANSPORT_NODES && transport->branch.parent < 0;
 }
@@ -146,7 +148,7 @@ int db_transport_spread(struct db_transport *transport, const struct db_channel 
  * never two; so each level has two lines per process, for even and odd rounds. */
 static int disseminate(struct db_transport *transport, const struct db_channel *channel, int64_t *maxima, int count) {
     const struct db_neighbors *neighbors = &transport->neighbors;
-    const uint32_t round = ++transport->exchanged;
+    const uint32_t round = ++transport->exchange_round;
     const int size = neighbors->size;
     struct db_mailbox *lines = neighbors->exchanges + (round % 2 != 0 ? size : 0);
     int64_t received[DB_MAILBOX_WORDS];

@@ -2,8 +2,8 @@
  * processes exchange (decision.h). A line is a mailbox in shared memory (base/mailbox.h).
  *
  *   messages  a reduction and a broadcast of MPI, as published (Schuchart 2023, Alg. 1); no exchange
- *   shared    a tree of cache lines, where all processes share memory; dissemination through such lines
- *   nodes     such a tree within each node, messages between their leaders
+ *   shared    if all processes share memory: a tree of lines; the exchange is a dissemination through lines
+ *   nodes     a tree of lines within each node, messages between the leaders of nodes
  *
  * Within a node a message takes 0.5 us and a line a tenth of that time, so the slack, which must cover it, is shorter,
  * too. An exchange takes half as long as a report and a decision. */
@@ -23,12 +23,13 @@ struct db_branch {
     int children[DB_MAX_CHILDREN];
 };
 
+/* How reports and decisions travel between the processes of a communicator. */
 struct db_transport {
     enum db_transport_kind kind;   /* never DB_TRANSPORT_AUTO */
     struct db_neighbors neighbors; /* its `size` is 0 if no shared memory was set up */
     struct db_branch branch;
-    uint32_t round;     /* current round of reports and decisions */
-    uint32_t exchanged; /* current round of exchanges */
+    uint32_t round;          /* current round of reports and decisions */
+    uint32_t exchange_round; /* current round of exchanges */
 };
 
 /* Sets up the transport `requested` between `processes`, or messages if it is not available. Collective. */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* Compares two numbers, for qsort. */
 static int ascending(const void *a, const void *b) {
     double difference = *(const double *)a - *(const double *)b;
     return (difference > 0.0) - (difference < 0.0);
@@ -92,10 +93,10 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
     struct db_uncertainty edges = {0};
     struct db_uncertainty prior = {0};
     double remaining = 1.0 - 2.0 / count; /* share of a comparison's noise that the mean does not remove */
-    double rate = 0.0;
-    double sum = 0.0;
-    double squares = 0.0;
-    double partners = 0.0;
+    double rate = 0.0;                    /* weighted sum of rates */
+    double sum = 0.0;                     /* of all weights */
+    double squares = 0.0;                 /* sum of squared weights times the prior variance of the rate */
+    double partners = 0.0;                /* sum of the partners' weights */
     for (int i = 0; i <= count; ++i) {
         const struct db_uncertainty *partner_prior = &weighing->priors[i];
         /* Inverse variance: an oscillator whose rate is still unknown hardly counts. */

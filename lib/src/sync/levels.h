@@ -10,8 +10,8 @@
 /* Levels, in the order of the parameters of sync=hierarchical. */
 enum { DB_NODES, DB_SOCKETS, DB_NUMA, DB_WITHIN, DB_LEVELS };
 
-/* Words that replace a level's scheme: the level is skipped; the processes of a shared clock use one map, and other
- * processes are synchronized by the scheme of the level above. */
+/* Words that replace a level's scheme. skip: the level is skipped. propagate: the processes of a shared clock use one
+ * map, and other processes are synchronized by the scheme of the level above. */
 extern const struct db_component db_level_skip;
 extern const struct db_component db_level_propagate;
 
@@ -22,6 +22,7 @@ struct db_level {
     int size;                  /* 0 if this process does not synchronize on this level */
 };
 
+/* The groups of a process at all levels. */
 struct db_levels {
     struct db_level level[DB_LEVELS];
 };

@@ -5,7 +5,7 @@
 #include "sync/sync.h"
 
 #include "base/error.h"
-#include "base/split_mix.h"
+#include "split_mix.h"
 
 /* Smallest group with partners. In smaller groups the comparisons with partners would take longer than the tree. Chosen
  * by hand, more than the default of 24 partners. */

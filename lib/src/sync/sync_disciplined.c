@@ -172,6 +172,7 @@ static int compare(const struct round *round, int peer, struct db_pair *pair, st
     return MPI_SUCCESS;
 }
 
+/* Compares this process's clock with its reference's; in the last round, gets the global clock from it. */
 static int learn(int reference, void *argument) {
     struct round *round = argument;
     const struct db_sync_group *group = round->group;
@@ -186,6 +187,7 @@ static int learn(int reference, void *argument) {
     return MPI_SUCCESS;
 }
 
+/* Answers a learner; in the last round, sends it the map to the global clock. */
 static int teach(int learner, void *argument) {
     const struct round *round = argument;
     DB_TRY(db_sync_teach(round->group, learner, &round->group->local));

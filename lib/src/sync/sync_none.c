@@ -23,6 +23,7 @@ static struct db_clock_map map_from_absolute(const struct comparison *comparison
     return from_absolute;
 }
 
+/* Compares this process's clock with its reference's, and takes over the reference's map. */
 static int learn(int reference, void *argument) {
     struct comparison *comparison = argument;
     const struct db_sync_group *group = comparison->group;
@@ -56,6 +57,7 @@ static int learn(int reference, void *argument) {
     return MPI_SUCCESS;
 }
 
+/* Answers a learner, and sends it the map from absolute time to the global clock. */
 static int teach(int learner, void *argument) {
     const struct comparison *comparison = argument;
     const struct db_clock_map map = map_from_absolute(comparison);

@@ -18,6 +18,7 @@ static int number(const char *text) {
     return value > 0 && value <= INT_MAX ? (int)value : 0;
 }
 
+/* The number of a processor's socket, as Linux reports it below `tree`; 0 if that is unknown. */
 static int read_socket(const char *tree, int processor) {
     char path[PATH_SIZE];
     char line[32] = "";

@@ -61,12 +61,13 @@ static int receive_subtree(const struct tree *tree, int count) {
     return MPI_SUCCESS;
 }
 
+/* Learns the model from this process's local time to the reference's, as the first model of the subtree. */
 static int learn_reference(const struct tree *tree, int reference, int round) {
     const struct db_sync_group *group = tree->group;
     return db_sync_learn(group, tree->learning, reference, &group->pairs[round], tree->below);
 }
 
-/* The answers are this process's local time. */
+/* Answers a learner with this process's local time. */
 static int teach_learner(const struct tree *tree, int learner) {
     return db_sync_teach(tree->group, learner, &tree->group->local);
 }
