@@ -68,7 +68,7 @@ class Header:
 
 
 def padded(size: int) -> int:
-    """Rounds a size up to four bytes, the alignment in these files."""
+    """Rounds a size in bytes up to a multiple of four, the alignment in these files."""
     return -(-size // 4) * 4
 
 

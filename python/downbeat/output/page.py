@@ -104,7 +104,7 @@ def render_page(content: Page | View) -> str:
     after_lead = blocks_html(blocks[lead_end:])
     answer = Markup('<section id="answer">\n{}</section>\n').format(after_lead) if after_lead else Markup("")
     headings = [section.heading for section in sections]
-    linked = contents(headings) if len(headings) >= MIN_LINKED else Markup("")
+    table_of_contents = contents(headings) if len(headings) >= MIN_LINKED else Markup("")
     byline = Markup('<p class="byline">{}</p>\n').format(text_of(view.byline)) if view.byline else ""
     script = SCRIPT.read_text(encoding="utf-8")
     page = Markup(
@@ -113,7 +113,7 @@ def render_page(content: Page | View) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<title>{title}</title>\n<style>\n{style}</style>\n</head>\n"
         "<body>\n<header>\n<h1>{title}</h1>\n{byline}</header>\n<main>\n"
-        '<section class="lead" aria-label="What was found">\n{lead}</section>\n{answer}{linked}{body}</main>\n'
+        '<section class="lead" aria-label="What was found">\n{lead}</section>\n{answer}{contents}{body}</main>\n'
         "<footer>\n<p>Made by downbeat {version}. This file needs no other file and no network.</p>\n</footer>\n"
         "<script>{script}</script>\n</body>\n</html>\n"
     )
@@ -126,7 +126,7 @@ def render_page(content: Page | View) -> str:
             byline=byline,
             lead=blocks_html(blocks[:lead_end]),
             answer=answer,
-            linked=linked,
+            contents=table_of_contents,
             body=Markup("").join(section_html(section) for section in sections),
             version=importlib.metadata.version("downbeat"),
         )

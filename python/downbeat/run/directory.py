@@ -29,7 +29,7 @@ from downbeat.files import LOCK, read_json, refuse_link_of_another, write_checke
 from downbeat.run.plan import LaunchKey, Plan
 from downbeat.text import typed
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 1  # of the JSON files
 PLAN = "plan.json"
 MACHINE = "machine.json"
 LAUNCHES = "launches"
@@ -48,7 +48,7 @@ def write_plan(directory: Path, plan: Plan) -> None:
 
 
 def remove(directory: Path) -> None:
-    """Removes all files of a run, and the directory if it is then empty."""
+    """Removes all files of a run, and the directory unless it has other files."""
     for path in (directory / name for name in (PARTIAL, FAILED, LAUNCHES)):
         shutil.rmtree(path, ignore_errors=True)
     for path in (directory / name for name in (MACHINE, PLAN, LOCK)):
@@ -90,14 +90,14 @@ def read_plan(directory: Path) -> Plan:
 
 
 def complete(directory: Path) -> set[str]:
-    """The keys of the complete launches.
+    """The keys of the complete launches, as text.
 
     A directory without a readable record, or with the record of another launch, does not count: a file was removed, or
     a launch was copied and would count twice.
     """
     launches = directory / LAUNCHES
     directories = sorted(launches.iterdir()) if launches.is_dir() else []
-    return {path.name for path in directories if (path / RECORD).is_file() and is_of(path)}
+    return {path.name for path in directories if (path / RECORD).is_file() and record_matches(path)}
 
 
 def last_start(directory: Path, keys: Iterable[str]) -> float:
@@ -110,8 +110,8 @@ def last_start(directory: Path, keys: Iterable[str]) -> float:
     return last
 
 
-def is_of(path: Path) -> bool:
-    """Whether a launch's directory has the record of that launch, not of another."""
+def record_matches(path: Path) -> bool:
+    """Whether the record in a launch's directory is of that launch, and not of another one."""
     try:
         record = read_record(path)
     except UsageError:

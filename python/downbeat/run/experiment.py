@@ -253,7 +253,7 @@ def open_directory(path: Path) -> Experiment:
             continue
         record = layout.read_record(directory)
         key = layout.key_of(record)
-        if not layout.is_of(directory):
+        if not layout.record_matches(directory):
             raise UsageError(f"'{directory}' holds launch {key}; remove it, or start the same downbeat run again")
         file = directory / layout.SAMPLES
         launches.append(Launch(key.library, key.ranks, key.environment, key.number, file, record, key.variant))

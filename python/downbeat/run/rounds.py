@@ -33,6 +33,7 @@ def rounds_needed(plan: Plan, estimates: Estimates) -> int:
     for first, second in itertools.combinations(series, 2):
         if can_be_pairs(first, second):
             a, b = series[first], series[second]
+            # Rounds in which both launches were in the same state (True), and all others (False).
             pairs = Counter(a[number] == b[number] != CHANGED for number in a.keys() & b.keys())
             if 0 < pairs[True] < min_pairs:  # without a common state, more rounds give no pairs either
                 unequal = max(unequal, pairs[False])
