@@ -67,7 +67,7 @@ def reproduce(
     The page of one figure is DIR/<figure>.html, of several DIR/report.html;
     the same for programs is beside it, as JSON. Data are in DIR/<figure>/ and are used again.
     """
-    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
+    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, data_figure, find_figures
     from downbeat_papers.listing import duration, estimated_seconds, listing
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
@@ -121,7 +121,7 @@ def reproduce(
         print(line, file=sys.stderr, flush=True)
 
     # All directories are checked before the first launch, not minutes later.
-    sources = {own_data(figure).name: sites[figure.name] for figure in chosen}
+    sources = {data_figure(figure).name: sites[figure.name] for figure in chosen}
     left = {
         name: estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
         for name, its in sources.items()
@@ -134,7 +134,7 @@ def reproduce(
     views: list[View] = []
     failed = False
     for figure in chosen:
-        source, site = own_data(figure), sites[figure.name]
+        source, site = data_figure(figure), sites[figure.name]
         try:
             if not source.runs(site):
                 views.append(laid_out(figure, site, [NotDrawn(site.want(source.lacks))]))
@@ -143,7 +143,7 @@ def reproduce(
                 with resumable():
                     measured[source.name] = perform(source, site, output / source.name, again, say)
             views.append(figure_view(figure, measured[source.name]))
-            failed |= bool(measured[source.name].lacking())
+            failed |= bool(measured[source.name].missing_launches())
         except typer.Exit:  # interrupted
             raise
         except Exception as error:  # whatever it is, it must not take the other figures with it
