@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from downbeat.data.cells import CHANGED
 from downbeat.run.estimates import Estimates
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 
 Series = dict[LaunchKey, dict[int, str]]  # key with number 0 -> number of the launch -> state
 
@@ -27,7 +27,7 @@ def rounds_needed(plan: Plan, estimates: Estimates) -> int:
     """
     series = series_of(estimates.states())
     elsewhere = max((len(numbers) - most_frequent(numbers) for numbers in series.values()), default=0)
-    fewest = min(FEWEST_LAUNCHES, plan.launches)
+    fewest = min(MIN_LAUNCHES, plan.launches)
     apart = 0  # launches of the same number in different states, so no pair
     for first, second in itertools.combinations(series, 2):
         if can_be_pairs(first, second):
