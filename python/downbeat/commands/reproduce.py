@@ -1,6 +1,6 @@
 """The command `downbeat reproduce`, which measures the figures of papers again, at the size of this machine.
 
-A figure may show the data of another figure (`own_data`); data are measured once. A site is the machine, or the
+A figure may show the data of another figure (`data_figure`); data are measured once. A site is the machine, or the
 simulated cluster, that a figure is measured on.
 """
 
@@ -71,13 +71,13 @@ def reproduce(
     The page of one figure is DIR/<figure>.html, of several DIR/report.html;
     the same for programs is beside it, as JSON. Data are in DIR/<figure>/ and are used again.
     """
-    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
+    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, data_figure, find_figures
     from downbeat_papers.listing import duration, estimated_seconds, listing
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES, simulated_site, site_finder
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
-    from downbeat_papers.view import failed_view, figure_view, laid_out, report_view
+    from downbeat_papers.view import assemble_view, failed_view, figure_view, report_view
     from downbeat_papers.words import NotDrawn
 
     from downbeat.commands.options import resumable
@@ -125,7 +125,7 @@ def reproduce(
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    source_sites = {own_data(figure).name: sites[figure.name] for figure in chosen}
+    source_sites = {data_figure(figure).name: sites[figure.name] for figure in chosen}
     left = {}  # figure with data -> seconds of its measurement
     for name, source_site in source_sites.items():
         if again:
@@ -140,16 +140,16 @@ def reproduce(
     views: list[View] = []
     failed = False
     for figure in chosen:
-        source, site = own_data(figure), sites[figure.name]
+        source, site = data_figure(figure), sites[figure.name]
         try:
             if not source.runs(site):
-                views.append(laid_out(figure, site, [NotDrawn(site.want(source.lacks))]))
+                views.append(assemble_view(figure, site, [NotDrawn(site.want(source.lacks))]))
                 continue
             if source.name not in measured:
                 with resumable():
                     measured[source.name] = perform(source, site, output / source.name, again, say)
             views.append(figure_view(figure, measured[source.name]))
-            failed |= bool(measured[source.name].lacking())
+            failed |= bool(measured[source.name].missing_launches())
         except typer.Exit:  # interrupted
             raise
         except Exception as error:  # no error of a figure may prevent the other figures

@@ -24,7 +24,7 @@ from downbeat.data.states import in_main_state
 from downbeat.output.facts.tool_results import Damage
 from downbeat.output.fields import COMMON_START, FACTOR_UNITS, synchronizer_name
 from downbeat.run.experiment import FACTORS
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.tables import Flags, Floats, Texts, column
 from downbeat.text import Units
 
@@ -77,7 +77,7 @@ SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
 
 
 def start_of(where: Mapping[str, object]) -> str:
-    """The name of the start that conditions select, as in `Factors.started_by`."""
+    """Returns the name of the start that conditions select, as in `Factors.started_by`."""
     values = [
         where.get(name, usual) for name, usual in zip(SYNCHRONIZATION, ("", DEFAULT_ALGORITHM, PER_CALL), strict=True)
     ]
@@ -152,7 +152,7 @@ class Compared:
         return dataclasses.replace(self, verdicts=self.verdicts[rows])
 
     def frame(self) -> pd.DataFrame:
-        """The verdicts as a frame for users; `frame.attrs` has all other fields."""
+        """Returns the verdicts as a frame for users; `frame.attrs` has all other fields."""
         left_out = set(FACTORS) - set(self.factors)
         columns: dict[str, Any] = {}
         for field in Verdicts.columns():
@@ -166,7 +166,7 @@ class Compared:
         return frame
 
     def about(self) -> dict[str, Any]:
-        """Field -> value, without the table, its factors and damages."""
+        """Returns field -> value, without the table, its factors and damages."""
         names = [
             field.name for field in dataclasses.fields(self) if field.name not in ("verdicts", "factors", "damages")
         ]
@@ -210,7 +210,7 @@ class Compared:
             self.verdicts.synchronizer == COMMON_START if SYNCHRONIZER in self.factors else np.zeros(len(self), bool)
         )
         rows = self[common] if (common & (self.verdicts.verdict != UNMATCHED)).any() else self
-        return rows[in_main_state(rows.verdicts, rows.fewest) | (rows.fewest >= FEWEST_LAUNCHES)]
+        return rows[in_main_state(rows.verdicts, rows.fewest) | (rows.fewest >= MIN_LAUNCHES)]
 
     @property
     def readings(self) -> bool:
@@ -249,5 +249,5 @@ class Compared:
         return verdicts.launches_b if self.history_is_a else np.fmin(verdicts.launches_a, verdicts.launches_b)
 
     def word(self, verdict: str) -> str:
-        """The verdict as it is printed: if starts are compared, "reads lower" instead of "faster"."""
+        """Returns the verdict as it is printed: if starts are compared, "reads lower" instead of "faster"."""
         return READINGS.get(verdict, verdict) if self.readings else verdict

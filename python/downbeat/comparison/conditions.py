@@ -141,7 +141,7 @@ def with_known_ranks(experiments: Sequence[Experiment]) -> list[Experiment]:
 
 
 def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
-    """The conditions by which the two variants of an experiment are compared, in the order of its plan.
+    """Returns the conditions by which the two variants of an experiment are compared, in the order of its plan.
 
     Raises:
         UsageError: the experiment does not have two variants.
@@ -290,5 +290,5 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
 
 
 def is_experiment(path: Path) -> bool:
-    """True for a directory of `downbeat run`, and for a directory of files of launches."""
+    """Returns true for a directory of `downbeat run`, and for a directory of files of launches."""
     return path.is_dir() and ((path / places.PLAN).is_file() or any(path.glob("*.nc")))

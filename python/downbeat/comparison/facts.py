@@ -32,8 +32,8 @@ from downbeat.output.fields import format_factor
 from downbeat.statistics.power import AFFORDABLE
 from downbeat.statistics.verdicts import (
     FEW_ALIKE,
-    FEWEST_LAUNCHES,
-    FEWEST_SESSIONS,
+    MIN_LAUNCHES,
+    MIN_SESSIONS,
     NOT_AMONG_MANY,
     NOT_SIGNIFICANT,
     too_few_sessions,
@@ -49,7 +49,7 @@ MAX_RANGES = 3  # of sizes with a difference, per operation; if there are more, 
 def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchEach]:
     """Counts the verdicts of the cells that answer; empty if no cell is on both sides."""
     if compared.history_is_a and (compared.verdicts.reason == too_few_sessions(len(compared.history))).all():
-        return [FirstNights(len(compared.history) + 1, FEWEST_SESSIONS)]
+        return [FirstNights(len(compared.history) + 1, MIN_SESSIONS)]
     rows = compared.answer
     if not len(rows):
         return []
@@ -85,14 +85,14 @@ def other_cells(shown: Compared) -> list[OtherCells]:
 
 
 def unseen(compared: Compared) -> list[Unseen]:
-    """The share of launches that may be slow unseen; empty if no cell has an interval."""
+    """Returns the share of launches that may be slow unseen; empty if no cell has an interval."""
     counts = compared.fewest[np.isfinite(compared.verdicts.ratio_low)]
-    counts = counts[counts >= FEWEST_LAUNCHES] if (counts >= FEWEST_LAUNCHES).any() else counts
+    counts = counts[counts >= MIN_LAUNCHES] if (counts >= MIN_LAUNCHES).any() else counts
     return [Unseen(int(counts.min()), compared.span)] if counts.size and counts.min() > 0 else []
 
 
 def slow_launches(compared: Compared) -> list[SlowLaunches]:
-    """The cell with the most significant difference in slow launches; empty if no launch is slow."""
+    """Returns the cell with the most significant difference in slow launches; empty if no launch is slow."""
     cells = compared.verdicts
     with_slow = np.flatnonzero(np.nan_to_num(cells.slow_a) + np.nan_to_num(cells.slow_b) > 0)
     if not with_slow.size:
@@ -106,7 +106,7 @@ def slow_launches(compared: Compared) -> list[SlowLaunches]:
 
 
 def cell_names(compared: Compared) -> list[str]:
-    """The name of each row: the values of the factors that are shown."""
+    """Returns the name of each row: the values of the factors that are shown."""
     # Before lines are wrapped: wrapping would turn control characters into spaces.
     return [
         printable(" ".join(map(format_factor, values))) for values in compared.verdicts.values(*compared.shown_factors)
@@ -154,7 +154,7 @@ def next_step(needed: ArrayLike, alike: ArrayLike, margin: float, launches: int,
 
 
 def step_of(compared: Compared) -> list[NextStep]:
-    """The next step for the undecided cells that answer; empty if more launches decide none of them."""
+    """Returns the next step for the undecided cells that answer; empty if more launches decide none of them."""
     rows = compared.answer
     cells = rows.verdicts
     rows = rows[(cells.verdict == "undecided") & np.isin(cells.reason, MORE_LAUNCHES)]
@@ -196,18 +196,18 @@ def operation_verdicts(compared: Compared, name: str = "") -> OperationVerdicts:
 
 
 def size_range(verdict: str, run: np.ndarray, ratios: Floats, reason: str = "") -> SizeRange:
-    """A range of sizes, by their indices, with the smallest and largest ratio."""
+    """Returns a range of sizes, by their indices, with the smallest and largest ratio."""
     low, high = (float(end(ratios[run])) for end in (np.min, np.max))
     return SizeRange(verdict, tuple(run.tolist()), low, high, reason)
 
 
 def open_reason(compared: Compared, row: int) -> str:
-    """The reason why a row has no verdict; empty if more launches would decide it."""
+    """Returns the reason why a row has no verdict; empty if more launches would decide it."""
     cells, reason = compared.verdicts, str(compared.verdicts.reason[row])
     if cells.verdict[row] == UNMATCHED:
         return reason
-    if min(cells.launches_a[row], cells.launches_b[row]) < FEWEST_LAUNCHES:
-        return f"no verdict below {FEWEST_LAUNCHES} launches"
+    if min(cells.launches_a[row], cells.launches_b[row]) < MIN_LAUNCHES:
+        return f"no verdict below {MIN_LAUNCHES} launches"
     if reason not in MORE_LAUNCHES:
         return reason
     return "launches deviate too much" if cells.launches_needed[row] > AFFORDABLE else ""

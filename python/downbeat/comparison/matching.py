@@ -19,7 +19,7 @@ from downbeat.errors import UsageError
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches
 from downbeat.statistics.two_samples import compare_independent, compare_paired
-from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, MARGIN, Comparison, too_few_sessions
+from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, MIN_LAUNCHES, Comparison, too_few_sessions
 from downbeat.tables import Floats, Ints
 
 ONLY_IN = "only in "  # begins the obstacle of a cell that one side lacks
@@ -61,7 +61,10 @@ class Match:
         return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
 
     def slow(self) -> tuple[float, float, float]:
-        """The number of slow launches of A and of B, and the p-value for equal frequencies; NaN if the history is A."""
+        """Returns the numbers of slow launches of A and of B, and the p-value for equal frequencies.
+
+        All are NaN if the history is A.
+        """
         if self.history_is_a:
             return math.nan, math.nan, math.nan
         a, b = (slow_launches(side) for side in (self.a, self.b))
@@ -117,7 +120,7 @@ class Matcher:
         return matches
 
     def notes(self) -> list[str]:
-        """A line for each reason of excluded launches, with the launches and the names or number of the cells."""
+        """Returns a line for each reason of excluded launches, with the launches, and the cells or their number."""
         return [
             f"{side}: {reason.format(launches_text(numbers))}: "
             f"{', '.join(cells) if len(cells) <= MAX_NAMES else f'{len(cells)} cells'}"
@@ -150,10 +153,10 @@ class Matcher:
         return rows, obstacle or ("" if len(rows) else f"no launch of {side} counts")
 
     def _sessions(self, past: Launches | None, label: str) -> tuple[tuple[Floats, ...], float]:
-        """The numbers of each session that has the cell, s, and their mean uncertainty, s."""
+        """Returns the numbers of each session that has the cell, s, and their mean uncertainty, s."""
         sessions = []
         for name in dict.fromkeys(past.session) if past is not None else ():
-            assert past is not None
+            assert past is not None  # for mypy: without a history, the loop is empty
             counted, obstacle = self._counted(past[past.session == name], f"history {name}", label)
             if not obstacle:
                 sessions.append(counted)
@@ -190,7 +193,7 @@ class Matcher:
                     )
             common = np.intersect1d(a.launch, b.launch)
             # With too few pairs but enough launches, compare independently: a pair may be in two states.
-            paired = common.size >= FEWEST_LAUNCHES or min(len(a), len(b)) < FEWEST_LAUNCHES
+            paired = common.size >= MIN_LAUNCHES or min(len(a), len(b)) < MIN_LAUNCHES
         if paired:
             a, b = (self._in_pairs(rows, common, side, label) for side, rows in (("A", a), ("B", b)))
             obstacle = obstacle or ("" if common.size else "no launch counts on both sides")

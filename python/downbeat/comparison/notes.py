@@ -25,7 +25,7 @@ from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines
 from downbeat.statistics.sessions import SEARCHED, false_verdicts, last_shift, sessions_of, since, trend
 from downbeat.statistics.slow_launches import unseen_share
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.text import PERCENT, counted
 
 # Assumed standard deviation of logarithms between sessions, measured on a virtual machine. Quiet machines have 0.002
@@ -36,7 +36,7 @@ RESEMBLANCE = 0.001  # significance level of a correlation of sessions; low, bec
 
 
 def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> list[str]:
-    """The notes: simulations, excluded launches, differences between contexts, history, correlated launches."""
+    """Returns the notes: simulations, excluded launches, differences between contexts, history, correlated launches."""
     lines = list(left_out)
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))
     contexts = [contexts_of(of, cells) for of, cells in both_sides]
@@ -54,19 +54,19 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
     without_pairs = sum(not cell.comparison.paired for cell in judged if cell.comparison)
     if without_pairs and sides.paired:
-        few = f"fewer than {FEWEST_LAUNCHES} pairs: launches compared as independent"
+        few = f"fewer than {MIN_LAUNCHES} pairs: launches compared as independent"
         lines.append(f"{counted(without_pairs, 'cell')} with {few}")
     return [*lines, *history_lines(judged), *notes_on_kinds(judged)]
 
 
 def shorter_span(sides: Sides) -> float:
-    """The time that the launches of a side cover, `span_of`, of the side with the shorter time."""
+    """Returns the time that the launches of a side cover, `span_of`, of the side with the shorter time."""
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
     return min(span_of(contexts_of(of, cells)) for of, cells in both_sides)
 
 
 def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
-    """The contexts of the launches with these cells; empty for a frame."""
+    """Returns the contexts of the launches with these cells; empty for a frame."""
     if not isinstance(side, Experiment):
         return []
     launches = set(zip(cells.values(*LAUNCH_FACTORS), cells.launch.tolist(), strict=True))
@@ -74,7 +74,7 @@ def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
-    """Lines on sessions without compared cells, and on attributes in which sessions differ from their reference.
+    """Returns lines on sessions without compared cells, and on attributes that differ between sessions and reference.
 
     Args:
         sides: a comparison with a history.
@@ -98,13 +98,13 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
 
 
 def sessions_with(past: SideCells, cells: SideCells, key: Sequence[str]) -> set[str]:
-    """The names of the sessions that have a cell in common with `cells`, by the factors `key`."""
+    """Returns the names of the sessions that have a cell in common with `cells`, by the factors `key`."""
     cell_keys = set(cells.values(*key))
     return {str(name) for name, values in zip(past.session, past.values(*key), strict=True) if values in cell_keys}
 
 
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
-    """The assumption about the machine on which the verdicts depend; empty for pairs, which need none."""
+    """Returns the assumption about the machine on which the verdicts depend; empty for pairs, which need none."""
     if sides.paired:
         return ""
     comparisons = [cell.comparison for cell in judged if cell.comparison]
@@ -128,7 +128,7 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
 
 
 def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:
-    """Lines on correlated launches: for pairs the ratios are tested, else the values of each side.
+    """Returns lines on correlated launches: for pairs the ratios are tested, else the values of each side.
 
     Args:
         judged: cells that were judged together.
@@ -151,7 +151,7 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
 
 
 def match_names(matches: Sequence[Match]) -> list[str]:
-    """The name of each match: operation, size, and other factors that vary."""
+    """Returns the name of each match: operation, size, and other factors that vary."""
     names = [name for name in (matches[0].factors if matches else ()) if name not in IMPLIED]
     shown = [
         name for name in names if name in ("operation", "size") or len({match.factors[name] for match in matches}) > 1
@@ -160,7 +160,7 @@ def match_names(matches: Sequence[Match]) -> list[str]:
 
 
 def history_lines(judged: Sequence[Judged]) -> list[str]:
-    """Lines on shifts and trends of the history, and on correlated sessions.
+    """Returns lines on shifts and trends of the history, and on correlated sessions.
 
     A shift is at a session number, counted among the sessions that have the cell.
     """

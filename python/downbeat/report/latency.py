@@ -50,7 +50,7 @@ from downbeat.report.rows import (
 )
 from downbeat.report.style import GRAY, positions
 from downbeat.run.experiment import Experiment
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+from downbeat.statistics.verdicts import MARGIN, MIN_LAUNCHES
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT
 
@@ -70,8 +70,8 @@ MAX_LISTED = 40  # rows of such a panel
 
 
 def shown_ratios(numbers: Ratios) -> tuple[float, float]:
-    """The limits of the axis: all ratios, and the intervals of ratios with enough launches for a verdict."""
-    with_verdict = numbers[numbers.launches >= FEWEST_LAUNCHES]
+    """Returns the limits of the axis: all ratios, and the intervals of ratios with enough launches for a verdict."""
+    with_verdict = numbers[numbers.launches >= MIN_LAUNCHES]
     low = float(np.nanmin([*numbers.ratio, *with_verdict.low]))
     high = float(np.nanmax([*numbers.ratio, *with_verdict.high]))
     return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02
@@ -86,7 +86,7 @@ def against_size(rows: Ratios | Latencies) -> Flags:
 
 
 def cell_names(rows: Ratios | Latencies) -> list[str]:
-    """The names of listed rows: panel, and size if the panel has several."""
+    """Returns the names of listed rows: panel, and size if the panel has several."""
     sizes = {panel: len(set(group.size)) for panel, group in rows.groups(rows.panel)}
     pairs = zip(rows.panel, rows.size, strict=True)
     return [cell_name(panel, size) if sizes[panel] > 1 else str(panel) for panel, size in pairs]

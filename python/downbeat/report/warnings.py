@@ -13,7 +13,7 @@ from downbeat.output.fields import start_text
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import model_lines, platforms_of
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.text import counted, listed
 
 MAX_WARNINGS = 5
@@ -40,11 +40,11 @@ def few_launches(experiment: Experiment) -> list[str]:
     """Warns if launches are too few for a verdict."""
     counts = experiment.cells.groupby(list(LAUNCH_FACTORS))["launch"].nunique()
     fewest = int(counts.min())
-    if fewest >= FEWEST_LAUNCHES:
+    if fewest >= MIN_LAUNCHES:
         return []
     return [
         f"{counted(fewest, 'launch')} of a configuration: launches differ more than samples within one (Hunold "
-        f"2014), so that no verdict can rest on fewer than {FEWEST_LAUNCHES}; start downbeat run with --launches 10."
+        f"2014), so that no verdict can rest on fewer than {MIN_LAUNCHES}; start downbeat run with --launches 10."
     ]
 
 
@@ -124,7 +124,7 @@ def machine_problems(experiment: Experiment) -> list[str]:
 
 
 def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
-    """The warnings of downbeat-bench; warnings that differ only in their numbers count as one."""
+    """Returns the warnings of downbeat-bench; warnings that differ only in their numbers count as one."""
     by_pattern: dict[str, list[str]] = {}
     for context in contexts:
         for line in dict.fromkeys(str(context.get("warnings", "")).splitlines()):
@@ -137,5 +137,5 @@ def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def first_line(text: str) -> str:
-    """The name and version of an MPI library, without its build options."""
+    """Returns the name and version of an MPI library, without its build options."""
     return re.sub(r"\s+", " ", text.split("\n")[0].split(",")[0]).strip()

@@ -1,4 +1,4 @@
-"""The facts of a tuning: its outcome, and all that users must know before they rely on its rules."""
+"""Collects the facts of a tuning: its outcome, and the warnings that users must read before they rely on its rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from downbeat.output.facts.tuning import (
     UnconfirmedRules,
 )
 from downbeat.statistics.location import Interval
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.tune.choosing import Decision
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.tuning import GAIN, SWEEP, Tuning
@@ -28,16 +28,18 @@ from downbeat.tune.tuning import GAIN, SWEEP, Tuning
 
 def facts_of(tuning: Tuning) -> Iterator[Fact]:
     """Returns the outcome of a tuning, the warnings, the price of other choices, the algorithms left out."""
-    ruled = [decision.cell for decision in tuning.decisions if tuning.in_rules(decision.cell) != DEFAULT]
-    proofs = Counter((tuning.proofs[cell].verdict, tuning.proofs[cell].by) for cell in ruled if cell in tuning.proofs)
+    cells_with_rule = [decision.cell for decision in tuning.decisions if tuning.in_rules(decision.cell) != DEFAULT]
+    proofs = Counter(
+        (tuning.proofs[cell].verdict, tuning.proofs[cell].by) for cell in cells_with_rule if cell in tuning.proofs
+    )
     checked = tuple(CellProofs(verdict, by, cells) for (verdict, by), cells in proofs.items())
-    yield RulesOutcome(len(tuning.rules), len(tuning.decisions), len(ruled), checked)
+    yield RulesOutcome(len(tuning.rules), len(tuning.decisions), len(cells_with_rule), checked)
     yield from warnings_of(tuning)
     if tuning.other_choices:
-        like = "under the pattern" if tuning.question.arrivals else "from a common start"
-        mean, longer = tuning.prices.mean, len(tuning.prices.higher())
+        start = "under the pattern" if tuning.question.arrivals else "from a common start"
+        price, slower = tuning.prices.mean, len(tuning.prices.higher())
         yield ChoicePrice(
-            tuning.question.otherwise, like, len(tuning.other_choices), longer, ends_of(mean) if mean else None
+            tuning.question.otherwise, start, len(tuning.other_choices), slower, ends_of(price) if price else None
         )
     for usable in tuning.usable:
         for algorithm, reason in usable.excluded.items():
@@ -45,7 +47,7 @@ def facts_of(tuning: Tuning) -> Iterator[Fact]:
 
 
 def ends_of(ratio: Interval) -> tuple[float, float, float]:
-    """Returns a ratio and the ends of its interval."""
+    """Returns the estimate of a ratio and the ends of its interval, as facts store them."""
     return ratio.estimate, ratio.low, ratio.high
 
 
@@ -54,8 +56,8 @@ def warnings_of(tuning: Tuning) -> Iterator[TuningWarning]:
     yield from map(TuningNote, tuning.losses)
     launches, cells = tuning.question.effort.launches, len(tuning.decisions)
     untested = sum(map(lacks_launches, tuning.decisions))
-    if untested or launches < FEWEST_LAUNCHES:
-        yield LackOfLaunches(SWEEP, untested, cells, launches, FEWEST_LAUNCHES)
+    if untested or launches < MIN_LAUNCHES:
+        yield LackOfLaunches(SWEEP, untested, cells, launches, MIN_LAUNCHES)
     yield from tuning.removed
     yield from (cell_warning(tuning, cell, "wrong default") for cell in tuning.wrong_defaults)
     yield from tuning.left_out
@@ -68,8 +70,8 @@ def warnings_of(tuning: Tuning) -> Iterator[TuningWarning]:
         yield UnconfirmedRules(len(tuning.rule_gains), names, len(tuning.withdrawn))
     known = {*tuning.gains, *tuning.lost}
     unknown = sum(decision.cell not in known for decision in tuning.decisions) if tuning.rules else 0
-    if unknown and launches >= FEWEST_LAUNCHES:
-        yield LackOfLaunches(GAIN, unknown, cells, launches, FEWEST_LAUNCHES)
+    if unknown and launches >= MIN_LAUNCHES:
+        yield LackOfLaunches(GAIN, unknown, cells, launches, MIN_LAUNCHES)
     yield from map(TuningNote, (*tuning.kinds, *tuning.written.notes))
 
 
@@ -78,12 +80,13 @@ def cell_warning(tuning: Tuning, cell: Cell, problem: CellProblem) -> CellWarnin
     warning = CellWarning(cell.collective, cell.ranks, cell.size, problem, tuning.in_rules(cell) != DEFAULT)
     if problem == "not obeyed":
         return dataclasses.replace(warning, by=tuning.proofs[cell].by)
-    return dataclasses.replace(warning, ratio=ends_of(tuning.gains[cell].ratio)) if problem == "slower" else warning
+    if problem == "slower":
+        return dataclasses.replace(warning, ratio=ends_of(tuning.gains[cell].ratio))
+    return warning
 
 
 def lacks_launches(decision: Decision) -> bool:
     """Returns true if a cell has too few launches to judge any algorithm."""
     return bool(decision.candidates) and not any(
-        candidate.comparison and min(candidate.comparison.launches) >= FEWEST_LAUNCHES
-        for candidate in decision.candidates
+        candidate.comparison and min(candidate.comparison.launches) >= MIN_LAUNCHES for candidate in decision.candidates
     )

@@ -39,7 +39,7 @@ from downbeat.run.plan import LAUNCH_FACTORS, Plan
 from downbeat.run.simulation import platforms_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import MIN_SHOWN
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
 
 MAX_SIZES = 6  # columns of the table of latencies; they fit in 80 characters
@@ -137,16 +137,20 @@ def summary_of(experiment: Experiment) -> RunSummary:
 
 
 def machine_states(cells: Cells) -> list[MachineStates]:
-    """The states of the machine, with their numbers of launches; empty if there is one state."""
+    """Returns the states of the machine, with their numbers of launches; empty if there is one state."""
     cells = cells[cells.state != ""]  # some numbers of ranks may have one state only
     states = Counter(state for *_, state in dict.fromkeys(cells.values(*LAUNCH_FACTORS, "launch", STATE)))
     return [MachineStates(tuple(states.most_common()))] if len(states) > 1 else []
 
 
 def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
-    """A table of latencies from a common start, else from the first synchronizer, by operation and a few sizes."""
+    """Returns a table of latencies from one start, by operation and a few sizes.
+
+    The start is the common start if it was measured, else A of a comparison of starts, else the first synchronizer.
+    """
     names = list(dict.fromkeys(cells.synchronizer.tolist()))
-    start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
+    preferred = [COMMON_START, *(sides[1:2] if sides and sides[0] == SYNCHRONIZER else ()), names[0]]
+    start = next(name for name in preferred if name in names)
     factors = [name for name in FACTORS if name != SYNCHRONIZER]
     table = summaries_of(cells[cells.synchronizer == start], factors, LATENCY)
     table = table[~np.isnan(table.median)]
@@ -176,11 +180,12 @@ def size_table(title: str, texts: Mapping[tuple[str, int], str], rows: Sequence[
 
 
 def short_name(name: str) -> str:
+    """Shortens the name of a row so that the table fits a terminal."""
     return textwrap.shorten(printable(name), MAX_NAME_CHARACTERS, placeholder="...")
 
 
 def latency_text(cells: CellSummaries, row: int) -> str:
-    """A latency in us with three digits, and half of its interval in percent."""
+    """Returns a latency in us with three digits, and half of its interval in percent."""
     median, low, high = float(cells.median[row]), float(cells.low[row]), float(cells.high[row])
     value = median * MICROSECONDS
     text = f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value >= 0.01 else f"{value:.3g}"
@@ -191,7 +196,7 @@ def latency_text(cells: CellSummaries, row: int) -> str:
 
 
 def verdict_lines(compared: Compared) -> list[Block]:
-    """Lines on verdicts: the conclusion, then each operation by ranges of sizes."""
+    """Returns lines on verdicts: the conclusion, then each operation by ranges of sizes."""
     facts: list[Fact] = [*conclusion(compared), *within_states(compared)]
     verdicts = [operation_verdicts(rows, name) for name, rows in by_row(compared.answer)]
     return [
@@ -224,11 +229,11 @@ def next_steps(
     compared: Compared | None,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> list[Block]:
-    """The next step towards a verdict, and commands."""
+    """Returns the next step towards a verdict, and commands."""
     step: list[Fact] = []
-    if plan.launches < FEWEST_LAUNCHES:
-        step = [TooFewLaunches(FEWEST_LAUNCHES)]
-    elif compared is not None and len(compared.answer) and (compared.answer.fewest < FEWEST_LAUNCHES).all():
+    if plan.launches < MIN_LAUNCHES:
+        step = [TooFewLaunches(MIN_LAUNCHES)]
+    elif compared is not None and len(compared.answer) and (compared.answer.fewest < MIN_LAUNCHES).all():
         step = [TooFewLaunches(2 * plan.launches, so_far=True)]
     elif compared is not None:
         step = [*step_of(compared)]
@@ -245,7 +250,7 @@ def next_steps(
 
 
 def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[str], options: Sequence[str]) -> str:
-    """The command of a run (`words` of `closing`), with the options `without` replaced by `options`."""
+    """Returns the command of a run (`words` of `closing`), with the options `without` replaced by `options`."""
     return shlex.join(
         ["downbeat", "run", *without_options(words[0], without), *options, *(["--", *words[1]] if words[1] else [])]
     )
@@ -254,7 +259,7 @@ def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[
 def spread_lines(
     experiment: Experiment, libraries: Collection[str], directory: Path, words: tuple[Sequence[str], Sequence[str]]
 ) -> list[Block]:
-    """The time that the launches cover, and the command that spreads launches over a longer time.
+    """Returns the time that the launches cover, and the command that spreads launches over a longer time.
 
     Empty if launches were spread already: the launches of `libraries` (not simulated) took less than half of the time.
     `words`: see `closing`.

@@ -1,4 +1,4 @@
-"""The views of `downbeat trace` (what was recorded) and `downbeat arrivals` (late ranks and the cost of waiting).
+"""Builds the views of `downbeat trace` (the recording) and `downbeat arrivals` (late ranks and the cost of waiting).
 
 A call site is a collective at one place of the program, on one communicator; a phase is a section of the program that
 MPI_Pcontrol marks.
@@ -78,7 +78,7 @@ def arrivals_view(arrivals: Arrivals, title: str, baseline: Floats | None = None
 
 
 def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequence[Block]) -> dict[str, object]:
-    """The record for JSON; times in s."""
+    """Returns the record for JSON; times in s."""
     sites = table_rows(arrivals.sites.frame().assign(baseline=np.nan if baseline is None else baseline))
     return {
         "schema_version": SCHEMA_VERSION,
@@ -103,7 +103,7 @@ def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequenc
 def lead_blocks(
     arrivals: Arrivals, run: RunAndAccuracy, caveats: Sequence[Fact] = (), doubtful: Sequence[int] = ()
 ) -> list[Block]:
-    """The verdict, warnings, and short sentences with labels.
+    """Returns the verdict, warnings, and short sentences with labels.
 
     Args:
         arrivals: the analyzed recording.
@@ -128,7 +128,7 @@ def lead_blocks(
 
 
 def time_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
-    """The time of each rank by activity: bars on a terminal, a picture on a page."""
+    """Returns the time of each rank by activity: bars on a terminal, a picture on a page."""
     if not len(arrivals.by_rank):
         return []
     bars = bar_lines(arrivals.by_rank, not len(arrivals.kinds), arrivals.late_ranks.rank[:2].tolist())
@@ -207,7 +207,7 @@ LATE_FIELDS = {
 
 
 def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
-    """The ranks that other ranks wait for: sentences from `depth` on, a table on pages."""
+    """Returns the ranks that other ranks wait for: sentences from `depth` on, a table on pages."""
     late = arrivals.late_ranks[:MAX_SITE_ROWS]
     if not len(late):
         return []
@@ -229,7 +229,7 @@ def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
 
 
 def site_title(sites: Sites, at: int) -> str:
-    """The title of a call site: operation, communicator, source position and phase."""
+    """Returns the title of a call site: operation, communicator, source position and phase."""
     on = f" on {sites.communicators[at]}" if sites.communicators[at] else ""
     where = f"{mpi_name(sites.operation[at], sites.kind[at])}{on} at {sites.name[at]}"
     return f"{where}, in {sites.phase[at]}" if sites.phase[at] else where
@@ -242,7 +242,7 @@ def ranks_and_shares(rank: Ints, share: Floats) -> list[str]:
 
 
 def known_wait_shares(sites: Sites | PhaseTimes) -> Floats:
-    """The share of waiting in the time of calls; NaN if no call was recorded by all its ranks."""
+    """Returns the share of waiting in the time of calls; NaN if no call was recorded by all its ranks."""
     known = (sites.wait > 0) | (sites.wait_sampling < sites.time)
     return np.where(known, wait_shares(sites)[0], np.nan)
 
@@ -270,7 +270,7 @@ SITE_FIELDS = {
 
 
 def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Depth.TEXT) -> list[Block]:
-    """The call sites: sentences on the largest ones, and a table.
+    """Returns the call sites: sentences on the largest ones, and a table.
 
     Args:
         arrivals: the analyzed recording.
@@ -335,7 +335,7 @@ PHASE_FIELDS = {
 
 
 def phase_blocks(arrivals: Arrivals) -> list[Block]:
-    """The phases of the program."""
+    """Returns the phases of the program."""
     phases = arrivals.phases
     if not len(phases):
         return []
@@ -364,12 +364,11 @@ KIND_FIELDS = {
 
 
 def kind_blocks(arrivals: Arrivals) -> list[Block]:
-    """Time in MPI calls, by kind."""
+    """Returns the table of time in MPI calls, by kind."""
     if not len(arrivals.kinds):
         return []
-    rows = [
-        kind_row(kind, its, arrivals.run) for kind, its in arrivals.kinds.groups(arrivals.kinds.kind) if its.calls.any()
-    ]
+    groups = arrivals.kinds.groups(arrivals.kinds.kind)
+    rows = [kind_row(kind, times, arrivals.run) for kind, times in groups if times.calls.any()]
     messages = any(row["kind"] == "point-to-point" for row in rows)
     note = Line("Messages are added up by rank: single late senders are not known.", "note", depth=Depth.TEXT)
     return [
@@ -382,7 +381,7 @@ def kind_blocks(arrivals: Arrivals) -> list[Block]:
 
 
 def kind_row(kind: str, times: KindTimes, run: float) -> dict[str, object]:
-    """A row on a kind of MPI calls: calls, share of the run (mean, minimum, maximum over ranks), analyzed share."""
+    """Returns the row of a kind of MPI calls: calls, share of the run (mean, minimum, maximum), analyzed share."""
     share = times.time / (run or np.nan)
     least, most = (f"{100 * share[at]:.1f} ({times.rank[at]})" for at in (int(share.argmin()), int(share.argmax())))
     analyzed = float(times.analyzed.sum() / times.time.sum()) if times.time.any() else 0.0
@@ -391,7 +390,7 @@ def kind_row(kind: str, times: KindTimes, run: float) -> dict[str, object]:
 
 
 def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
-    """For pages: pictures of the largest call sites, and their representative calls."""
+    """Returns pictures of the largest call sites and their representative calls; only for pages."""
     if depth < Depth.PAGE:
         return []
     from downbeat.trace.pictures import site_pictures
@@ -409,7 +408,7 @@ def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
 
 
 def note_blocks(arrivals: Arrivals) -> list[Block]:
-    """Notes on omitted records and on the meaning of the numbers."""
+    """Returns notes on omitted records and on the meaning of the numbers."""
     notes: list[Fact | str] = [
         *(RecordsLeftOut(number, reason) for reason, number in arrivals.left_out.items()),
         *([SHARES_OF_THREADS] if arrivals.threads != arrivals.ranks else []),
@@ -420,7 +419,7 @@ def note_blocks(arrivals: Arrivals) -> list[Block]:
 
 
 def following(options: Sequence[str], baseline: str, page: Path | None) -> tuple[Block, ...]:
-    """The next command after `downbeat arrivals`.
+    """Returns the next command after `downbeat arrivals`.
 
     Args:
         options: options of the command.
