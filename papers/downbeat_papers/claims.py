@@ -1,15 +1,14 @@
 """Parses the claims of papers, one line of text each, and tests them with the measures of launches.
 
-A kind of figure computes measures: a number per launch, or a number per launch and position (a size, a number of ranks,
-    a
-network). A claim compares measures by their names:
+A kind of figure (a class in kinds/) computes measures: a number per launch, or a number per launch and position (a
+size, a number of ranks, a network). A claim compares measures by their names:
 
     double_ring / linear > half 3.6                      paired by launch
     netgauge vs skampi > 1                               unpaired launches of two runs, or separate samples (Welch)
     rise.hca within -0.1 .. 0.1
     some after > 1 and start < 1                         both conditions at one position or more
     every excess < 10 %                                  at every position, which is the default
-    each line / tree > half {others}/{steps}             a claim for each position
+    each line / tree > half {others}/{steps}             a claim for each position; braces: words of that position
     duration grows                                       from each position to the next
     show frontier                                        a number to compare, without a test
 
@@ -45,17 +44,18 @@ from downbeat_papers.evidence import (
 )
 
 NOT_MEASURED = "not measured here"
-PART = re.compile(
+# A condition of a test: a measure, or two with an operator, then a comparison with a border.
+CONDITION = re.compile(
     r"(?P<left>\S+)(?: (?P<operator>/|-|vs) (?P<right>\S+))?(?: (?P<sign>>|<|within|beyond|grows) ?(?P<border>[^<>]*))?"
 )
 
 
 def between(values: Iterable[float], unit: str = "") -> str:
     """Returns a range, e.g. "1.02 to 1.3 us"; "none": no finite value."""
-    kept = [value for value in values if np.isfinite(value)]
-    if not kept:
+    known = [value for value in values if np.isfinite(value)]
+    if not known:
         return "none"
-    low, high = digits(min(kept)), digits(max(kept))
+    low, high = digits(min(known)), digits(max(known))
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
@@ -72,8 +72,8 @@ class Measure:
     @property
     def middle(self) -> str:
         """The median over launches."""
-        kept = finite(self.values)
-        return f"{digits(float(np.median(kept)))}{self.unit}" if kept.size else "unknown"
+        known = finite(self.values)
+        return f"{digits(float(np.median(known)))}{self.unit}" if known.size else "unknown"
 
     @property
     def text(self) -> str:
@@ -83,36 +83,36 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The outcome of a claim that needs code to judge."""
+class Outcome:
+    """The outcome of a claim that the kind of figure judges by its own code, in place of a measure to compare."""
 
     evidence: Evidence | Undecidable | None  # evidence for the claim; None: a number to compare
-    here: str  # the finding, in words
+    here: str  # our result, in words
 
 
-Places: TypeAlias = Mapping[Any, Measure]
-Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # a mapping has measures by position
+ByPosition: TypeAlias = Mapping[Any, Measure]
+Measured: TypeAlias = Measure | Outcome | Mapping[Any, Any]  # a mapping has measures by position
 
 
 def missing(why: str = NOT_MEASURED) -> Measure:
-    """Returns a measure that could not be taken here."""
+    """Returns a measure without values, so that claims on it are undecided for the reason `why`."""
     return Measure([], obstacle=why)
 
 
-def each(
+def measures_by_position(
     values: Mapping[Any, ArrayLike | pd.Series],
     unit: str = "",
     words: str = "{} ranks",
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Measure]:
-    """Returns a measure for each position, which `words` names; further arguments are those of `Measure`."""
+    """Returns a measure for each position; `words` makes its name. Further arguments are those of `Measure`."""
     return {words.format(position): Measure(launches, unit, **options) for position, launches in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:
     """Returns the measures with the reason `why` they cannot decide claims; numbers to compare are not changed."""
     if isinstance(measured, Mapping):
-        return {position: undecided(each, why) for position, each in measured.items()}
+        return {position: undecided(measure, why) for position, measure in measured.items()}
     if isinstance(measured, Measure):
         return replace(measured, obstacle=why)
     return replace(measured, evidence=measured.evidence and Undecidable(why))
@@ -124,7 +124,7 @@ class Facts:
 
     Attributes:
         measures: name -> measures; claims on other names are left out.
-        words: values of names in braces in claims; for claims with `each`, a mapping for each position.
+        words: replacements of {name} in the texts of claims; for claims with `each`, position -> such a mapping.
     """
 
     measures: Mapping[str, Measured]
@@ -169,7 +169,10 @@ class Claim:
     paper: str
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
-        """Compares the claim with the measurements."""
+        """Compares the claim with the measurements: one finding, with `each` one per position.
+
+        There is no finding if a measure is missing in the facts.
+        """
         text = self.test.removeprefix("each ")
         names = {name for condition in comparisons(text.removeprefix("show ")) for name in condition.names}
         if not names <= set(facts.measures):
@@ -178,19 +181,18 @@ class Claim:
         if text == self.test:
             yield self.finding(text, measures, facts.words)
             return
-        split = [measure for measure in measures.values() if isinstance(measure, Mapping)]
-        for position in split[0]:
-            yield self.finding(
-                text, at_position(measures, position), {"place": position, **facts.words.get(position, {})}
-            )
+        with_positions = [measure for measure in measures.values() if isinstance(measure, Mapping)]
+        for position in with_positions[0]:
+            words = {"place": position, **facts.words.get(position, {})}
+            yield self.finding(text, at_position(measures, position), words)
 
     def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
         """Compares the claim with measures; with `each`, the measures of a position."""
-        fields = {str(name): word for name, word in words.items()}
-        claim, paper, test = (text.format(**fields) for text in (self.claim, self.paper, test))
-        shown = test.removeprefix("show ")
-        evidence = evidence_of(test, measures) if shown == test else None
-        return Finding(claim, paper, described(shown, measures), evidence)
+        replacements = {str(name): word for name, word in words.items()}
+        claim, paper, test = (text.format(**replacements) for text in (self.claim, self.paper, test))
+        without_show = test.removeprefix("show ")
+        evidence = evidence_of(test, measures) if without_show == test else None
+        return Finding(claim, paper, described(without_show, measures), evidence)
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,7 @@ class Comparison:
 
     @property
     def names(self) -> list[str]:
+        """The names of the measures, one or two."""
         return [name for name in (self.left, self.right) if name]
 
 
@@ -212,7 +215,7 @@ def comparisons(text: str) -> list[Comparison]:
     """Returns the comparisons of a test, or the numbers to compare."""
     conditions = []
     for condition in re.split(r", | and | or ", text.removeprefix("every ").removeprefix("some ")):
-        match = PART.fullmatch(condition)
+        match = CONDITION.fullmatch(condition)
         if not match:
             raise ValueError(f"'{condition}' is not part of a test; write 'late / together < 1'")
         conditions.append(Comparison(**match.groupdict(default="")))
@@ -220,15 +223,15 @@ def comparisons(text: str) -> list[Comparison]:
 
 
 def border(text: str, unit: str) -> float:
-    """Parses a border, e.g. "2 us", "1/9" or "half 3.6"."""
+    """Parses a border, e.g. "2 us", "1/9" or "half 3.6", which is the square root of 3.6."""
     words = text.strip().removesuffix(unit)
-    top, _, bottom = words.removeprefix("half ").partition("/")
-    value = float(top) / float(bottom or 1)
+    numerator, _, denominator = words.removeprefix("half ").partition("/")
+    value = float(numerator) / float(denominator or 1)
     return math.sqrt(value) if words.startswith("half ") else value
 
 
 def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Estimate:
-    """Returns the estimate of a measure, of a ratio or of a difference."""
+    """Estimates a measure (`other` is None), or the ratio or the difference of two measures."""
     estimate_of = mean_of if first.signed else factor_of
     if other is None:
         return estimate_of(first.values, first.unit)
@@ -238,7 +241,7 @@ def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Es
 
 
 def combined(condition: Comparison, first: Measure, other: Measure) -> ArrayLike | pd.Series:
-    """Returns the ratio, or the difference, of each launch."""
+    """Returns the ratio of two measures in each launch, or their difference."""
     left, right = (
         side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (first.values, other.values)
     )
@@ -258,10 +261,10 @@ def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence
 
 def positions_of(measures: Mapping[str, Measured]) -> list[Any]:
     """Returns the positions that all measures with positions share; [None]: no measure has positions."""
-    split = [by_place for by_place in measures.values() if isinstance(by_place, Mapping)]
-    if not split:
+    mappings = [measure for measure in measures.values() if isinstance(measure, Mapping)]
+    if not mappings:
         return [None]
-    return [position for position in split[0] if all(position in by_place for by_place in split)]
+    return [position for position in mappings[0] if all(position in mapping for mapping in mappings)]
 
 
 def at_position(measures: Mapping[str, Measured], position: object) -> dict[str, Measure]:
@@ -270,9 +273,12 @@ def at_position(measures: Mapping[str, Measured], position: object) -> dict[str,
 
 
 def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undecidable | None:
-    """Returns the evidence of launches on a test, or the reason why it is undecided."""
+    """Returns the evidence of launches on a test, or the reason why it is undecided.
+
+    A test is a list of alternatives (" or "); each alternative is a list of conditions that must all hold (" and ").
+    """
     for measure in measures.values():
-        if isinstance(measure, Found):
+        if isinstance(measure, Outcome):
             return measure.evidence
     positions = positions_of(measures)
     if not positions:
@@ -284,27 +290,31 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
     alternatives = [comparisons(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
     first = alternatives[0][0]
     if first.sign == "grows":
-        return grows({at: at_position(measures, position)[first.left].values for at, position in enumerate(positions)})
+        return grows(
+            {index: at_position(measures, position)[first.left].values for index, position in enumerate(positions)}
+        )
 
-    def named(position: object, conditions: Sequence[Comparison]) -> Iterator[Evidence]:
+    def evidence_at(position: object, conditions: Sequence[Comparison]) -> Iterator[Evidence]:
         for condition in conditions:
             evidence = compared(condition, at_position(measures, position))
             # The description names the position.
             yield evidence if position is None else replace(evidence, described=f"{position}: {evidence.described}")
 
     if test.startswith("some "):
-        return some(every(named(position, conditions)) for position in positions for conditions in alternatives)
-    if len(alternatives) == 1:
-        return every(itertools.chain.from_iterable(named(position, alternatives[0]) for position in positions))
-    return every(some(every(named(position, conditions)) for conditions in alternatives) for position in positions)
+        return some(every(evidence_at(position, conditions)) for position in positions for conditions in alternatives)
+    if len(alternatives) == 1:  # a flat list, so that the scope counts the conditions of all positions
+        return every(itertools.chain.from_iterable(evidence_at(position, alternatives[0]) for position in positions))
+    return every(
+        some(every(evidence_at(position, conditions)) for conditions in alternatives) for position in positions
+    )
 
 
 def described(text: str, measures: Mapping[str, Measured]) -> str:
-    """Describes each measure, and each ratio or difference of two."""
+    """Describes our values of the measures in a test, each ratio or difference of two, and the notes on them."""
     for measure in measures.values():
-        if isinstance(measure, Found):
+        if isinstance(measure, Outcome):
             return measure.here
-    values_of_names: dict[str, None] = {}
+    descriptions: dict[str, None] = {}  # as an ordered set
     notes: dict[str, None] = {}
     for condition in comparisons(text):
         chosen = {name: measures[name] for name in condition.names}
@@ -312,23 +322,23 @@ def described(text: str, measures: Mapping[str, Measured]) -> str:
             values = [
                 (position, at_position({name: measure}, position)[name]) for position in positions_of({name: measure})
             ]
-            values_of_names[listed(spoken(name), values)] = None
+            descriptions[listed(readable_name(name), values)] = None
             notes |= {measure.note: None for _, measure in values if measure.note}
         if condition.operator in ("/", "-"):
-            values_of = [
-                (position, ratio(condition, at_position(chosen, position))) for position in positions_of(chosen)
-            ]
-            words = f"{spoken(condition.left)} {condition.operator} {spoken(condition.right)}"
-            values_of_names[listed(words, values_of)] = None
-    return "; ".join(filter(None, [*values_of_names, *notes])) or NOT_MEASURED
+            ratios = [(position, ratio(condition, at_position(chosen, position))) for position in positions_of(chosen)]
+            words = f"{readable_name(condition.left)} {condition.operator} {readable_name(condition.right)}"
+            descriptions[listed(words, ratios)] = None
+    return "; ".join(filter(None, [*descriptions, *notes])) or NOT_MEASURED
 
 
 def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
-    """Returns a value, or values by position, with their name; empty: nothing was measured."""
+    """Returns the text of a measure, or of measures by position, with their name; empty: nothing was measured."""
     known = [(position, measure) for position, measure in values if finite(measure.values).size]
-    if [position for position, _ in known] == [None]:
+    if not known:
+        return ""
+    if [position for position, _ in known] == [None]:  # a measure without positions
         return f"{name} {known[0][1].text}"
-    return f"{name}: {', '.join(f'{position} {measure.middle}' for position, measure in known)}" if known else ""
+    return f"{name}: {', '.join(f'{position} {measure.middle}' for position, measure in known)}"
 
 
 def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
@@ -339,6 +349,6 @@ def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
     return Measure(combined(condition, first, other), first.unit if condition.operator == "-" else "")
 
 
-def spoken(name: str) -> str:
-    """Returns the name of a measure in words."""
+def readable_name(name: str) -> str:
+    """Returns the name of a measure in words: "rise.hca_2" is "rise, hca 2"."""
     return name.replace("_", " ").replace(".", ", ")

@@ -1,4 +1,7 @@
-"""Builds lines of medians over launches, and timelines of single samples, for the papers' figures."""
+"""Builds lines of medians over launches, and timelines of single samples, for the papers' figures.
+
+A sample is one call of an operation on all ranks. A cell is an operation with a size, an algorithm and a synchronizer.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,16 @@ from downbeat.text import MICROSECONDS
 
 
 def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int) -> Line:
-    """Returns the line of medians over launches, with bars from the smallest to the largest, at each position."""
-    rows = [pd.Series(np.asarray(values, float)) for values in launches]  # empty where no launch has a valid sample
-    middle, low, high = ([float(getattr(row, of)()) for row in rows] for of in ("median", "min", "max"))
+    """Returns the line of medians over launches, with bars from the smallest to the largest, at each position.
+
+    Args:
+        label: of the line.
+        x: the positions.
+        launches: for each position the values of its launches; empty where no launch has a valid sample.
+        color: index in the palette.
+    """
+    rows = [pd.Series(np.asarray(values, float)) for values in launches]  # an empty one gives NaN
+    middle, low, high = ([float(getattr(row, summary)()) for row in rows] for summary in ("median", "min", "max"))
     return Line(label, x, middle, low, high, color)
 
 
@@ -38,8 +48,8 @@ class Sample:
         return float((self.exit - self.entry).mean())
 
     def panel(self, title: str) -> Panel:
-        """Returns the timeline of the sample; the synchronizer is cut to the duration of the operation."""
-        length = max(float(self.exit.max()), 1e-3)
+        """Draws the timeline of the sample; of the synchronizer, only as much time as the operation takes."""
+        length = max(float(self.exit.max()), 1e-3)  # at least 1 ns, so that the axis has a length
         start, ranks = np.maximum(self.begin, -length), np.arange(len(self.entry))
         bars = pd.concat(
             pd.DataFrame({"rank": ranks, "phase": phase, "begin_us": begin, "end_us": end})
@@ -50,12 +60,15 @@ class Sample:
 
 
 def median_sample(data: xr.Dataset, cell: int, metric: str) -> Sample | None:
-    """Picks the valid sample of a cell whose metric is the median, lower one of two; None where no sample is valid."""
-    kept = data.isel(sample=np.flatnonzero((data.cell_index.to_numpy() == cell) & (data.valid.to_numpy() == 1)))
-    if kept.sample.size == 0:
+    """Returns the valid sample of a cell with the median of a metric, or None if no sample is valid.
+
+    Of an even number of samples, the lower one of the two in the middle.
+    """
+    valid = data.isel(sample=np.flatnonzero((data.cell_index.to_numpy() == cell) & (data.valid.to_numpy() == 1)))
+    if valid.sample.size == 0:
         return None
-    entry, exit_, begin = (kept[name].to_numpy().astype(float) for name in ("entry", "exit", "sync_entry"))
-    values = kept[metric].to_numpy()
+    entry, exit_, begin = (valid[name].to_numpy().astype(float) for name in ("entry", "exit", "sync_entry"))
+    values = valid[metric].to_numpy()
     chosen = int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
-    zero = entry[chosen].min()
-    return Sample(*((stamp[chosen] - zero) * MICROSECONDS for stamp in (begin, entry, exit_)))
+    first_entry = entry[chosen].min()
+    return Sample(*((stamp[chosen] - first_entry) * MICROSECONDS for stamp in (begin, entry, exit_)))

@@ -1,9 +1,9 @@
-"""The evidence of launches for a claim and against it: p-values, and how parts of a claim combine.
+"""Computes the evidence of launches for a claim and against it: p-values, and their combination for several conditions.
 
-A claim is a statement on a parameter that every launch estimates once: a mean, a ratio, a slope, a share. It says on
-which side of a border the parameter lies. Where the paper gives the size of an effect, the border is half of it, on a
-logarithmic scale if it is a factor (`half`): "ten times as slow" is borne out from 3.2 times on, and not by a mean on
-the right side of 1. Launches count once each, however many samples they have.
+A claim says on which side of a border a parameter lies. Every launch estimates the parameter once, however many samples
+it has: a mean, a ratio, a slope, a share. If the paper gives the size of an effect, the border is half of the effect,
+on a logarithmic scale if it is a factor (`half`): "ten times as slow" is confirmed from 3.2 times on, and not by a mean
+just above 1.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that are printed
-# Means that differ by less are equal: the rest is rounding.
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # relative rounding error: smaller standard errors and distances count as 0
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,13 @@ class Evidence:
     """The evidence of launches on a claim.
 
     Attributes:
-        for_it: p-value of the hypothesis that the claim is wrong; small where launches bear the claim out. NaN where
-            there are too few launches for any.
-        against: p-value of the hypothesis that the claim is right; small where launches contradict it.
-        launches: those of its weakest part.
+        for_it: p-value of the hypothesis that the claim is wrong; small if launches support the claim. NaN with too
+            few launches for a p-value.
+        against: p-value of the hypothesis that the claim is right; small if launches contradict the claim.
+        launches: number of launches; of several conditions, the smallest.
         described: the estimate, its interval, and the border from which it counts, for the page.
-        scope: the part of the claim that the evidence concerns; empty if the claim has a single part.
-        series: what its launches measured, in their order: one array, or one for each of two runs.
+        scope: the condition that `described` is of, e.g. "the weakest of 3 parts"; empty if there is a single one.
+        series: the values of the launches, in their order: one array, or one for each of two runs.
     """
 
     for_it: float
@@ -52,29 +51,29 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Undecidable:
-    """The reason why a claim is undecided whatever launches show: a limit of this machine, or nothing measured."""
+    """The reason why launches cannot decide a claim, e.g. a limit of this machine, or nothing measured."""
 
     reason: str  # the end of the sentence that begins with "undecided:"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A parameter, as launches estimate it."""
+    """The estimate of a parameter by the launches."""
 
-    mean: float  # over launches, of logarithms where it is a factor
-    error: float  # standard error of the mean
+    mean: float  # over launches; of logarithms if `factor`
+    error: float  # standard error of the mean; NaN with fewer than two launches
     freedom: float  # degrees of freedom of the error
-    launches: int  # on the smaller side, where two are compared
-    factor: bool = False  # whether mean and error are those of logarithms
-    unit: str = ""  # of a mean, as " us"
+    launches: int  # number of launches; of two runs that are compared, the smaller one
+    factor: bool = False  # True: mean and error are those of logarithms
+    unit: str = ""  # of a mean, e.g. " us"
     series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)  # as in `Evidence`
 
     def above(self, border: float) -> Evidence:
         """Returns the evidence that the parameter is above a border, by one-sided t tests."""
-        at = math.log(border) if self.factor else border
-        below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
+        threshold = math.log(border) if self.factor else border
+        p_below, p_above = tails(self.mean - threshold, self.error, self.freedom, self.launches)
         described = f"{self}, counts above {border:.3g}{self.unit}"
-        return Evidence(above, below, self.launches, described, series=self.series)
+        return Evidence(p_above, p_below, self.launches, described, series=self.series)
 
     def below(self, border: float) -> Evidence:
         """Returns the evidence that the parameter is below a border, by one-sided t tests."""
@@ -100,15 +99,15 @@ class Estimate:
         return f"{self.value(self.mean):.3g}{self.unit} ({CONFIDENCE:.0%} interval {low:.3g} to {high:.3g}{self.unit})"
 
     def value(self, mean: float) -> float:
-        """Returns a mean in the unit of the parameter."""
+        """Returns a mean in the unit of the parameter: undoes the logarithm of a factor."""
         return math.exp(mean) if self.factor else mean
 
 
 def tails(distance: float, error: float, freedom: float, launches: int) -> tuple[float, float]:
-    """Returns the one-sided p-values of a mean at some distance from a border.
+    """Returns the one-sided p-values of a mean at a distance from a border: small on the left if it is far below.
 
-    If launches do not scatter, e.g. below the step of a clock, a t test would be certain of anything. Then each launch
-    counts as one toss of a coin (sign test).
+    Launches without any scatter, e.g. because all are below the step of a clock, have a standard error of 0, and a t
+    test would be certain of anything. Then each launch counts as one toss of a coin (sign test).
     """
     if math.isnan(error):
         return math.nan, math.nan
@@ -121,21 +120,21 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 
 
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
+    """Estimates a parameter by the mean over launches (Student 1908); NaN does not count.
 
-    Launches that resemble the one before count as fewer (`error_of_mean`).
+    Correlated consecutive launches count as fewer (`error_of_mean`).
     """
-    kept = finite(values)
-    error, freedom = error_of_mean(kept)
-    mean = float(kept.mean()) if kept.size else math.nan
+    known = finite(values)
+    error, freedom = error_of_mean(known)
+    mean = float(known.mean()) if known.size else math.nan
     error = 0.0 if error <= ROUNDING * abs(mean) else error
-    return Estimate(mean, error, freedom, kept.size, unit=unit, series=(kept,))
+    return Estimate(mean, error, freedom, known.size, unit=unit, series=(known,))
 
 
 def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the geometric mean of ratios that launches measured, or of other values that are above 0, as times.
+    """Estimates a ratio, or another parameter above 0, e.g. a time, by the geometric mean over launches.
 
-    The test takes launches to deviate normally; times, errors and ratios do so in their logarithms, if at all.
+    The t test assumes a normal distribution; of times, errors and ratios, the logarithms come closest to one.
     """
     array: Floats = np.asarray(values, dtype=float)
     logs: Floats = np.log(array, out=np.full(array.shape, np.nan), where=array > 0)
@@ -143,7 +142,7 @@ def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
 
 
 def difference(first: Estimate, other: Estimate) -> Estimate:
-    """Returns the difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
+    """Estimates the difference of two runs, of factors their ratio, if launches are not paired (Welch 1947)."""
     fewest = min(first.launches, other.launches)
     error = math.hypot(first.error, other.error)
     freedom = float(max(1, fewest - 1))
@@ -154,21 +153,22 @@ def difference(first: Estimate, other: Estimate) -> Estimate:
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
-    """Splits launches: every other one chooses, the rest judge.
+    """Splits launches into two halves: the first chooses, e.g. the largest of several, the second judges the choice.
 
-    Launches that made something an extreme, or a direction, must not judge it. Nor does it help that each launch judges
-    what all others choose: they choose nearly the same, so that the choice is judged by them
-    after all (at 5 launches and a level of 5 % the largest of equal ones was found larger in 29 %, simulated).
+    The launches that made a value the largest must not judge that it is larger. Leaving out one launch at a time, and
+    letting it judge the choice of all others, does not help: the choices are nearly the same, so that the launches
+    judge their own choice (with 5 launches and a level of 5 %, the largest of equal values was larger in 29 % of
+    simulations).
     """
     return values[1::2], values[::2]
 
 
 def held_out(values: ArrayLike) -> Floats:
-    """Returns the distances from 0 of half of the launches, positive on the side where the other half lies.
+    """Returns the values of the judging half of the launches, positive if they have the sign of the choosing half.
 
-    The mean of absolute values is above 0 even if nothing but noise moves them. These are as often above as below,
-    unless launches agree on a direction. `values` have shape (launches, places), NaN where a launch lacks a value; of a
-    single launch all distances are NaN.
+    The mean of absolute values is above 0 even if values are noise. The mean of these values is 0 then, because their
+    sign is random unless launches agree on a direction. `values` have shape (launches, positions), NaN where a launch
+    lacks a value; with a single launch, which cannot choose and judge, all results are NaN.
     """
     choosing, judging = halves(np.asarray(values, dtype=float))
     if not len(choosing):
@@ -189,20 +189,20 @@ def half(effect: float) -> float:
 
 
 def every(conditions: Iterable[Evidence]) -> Evidence:
-    """Combines the evidence of parts that must all hold.
+    """Combines the evidence on conditions that must all hold.
 
-    All must be shown, each at the full level (intersection-union test). One that is contradicted is enough to
-    contradict the claim, which pays for their number, as one may be low by chance (Bonferroni). The weakest part is
-    described.
+    For the claim, each condition must be shown at the full level (intersection-union test). Against the claim, a single
+    contradicted condition is enough; its p-value is multiplied by the number of conditions, as one may be low by chance
+    (Bonferroni). The description is that of the weakest condition.
     """
     evidence = list(conditions)
     if len(evidence) == 1:
         return evidence[0]
-    weakest = max(evidence, key=lambda each: each.for_it)
+    weakest = max(evidence, key=lambda condition: condition.for_it)
     return Evidence(
-        float(np.max([each.for_it for each in evidence])),
-        float(np.minimum(1.0, len(evidence) * np.min([each.against for each in evidence]))),
-        min(each.launches for each in evidence),
+        float(np.max([condition.for_it for condition in evidence])),
+        float(np.minimum(1.0, len(evidence) * np.min([condition.against for condition in evidence]))),
+        min(condition.launches for condition in evidence),
         weakest.described,
         f"the weakest of {len(evidence)} parts",
         weakest.series,
@@ -210,18 +210,25 @@ def every(conditions: Iterable[Evidence]) -> Evidence:
 
 
 def some(conditions: Iterable[Evidence]) -> Evidence:
-    """Combines the evidence of conditions where a single one must hold, e.g. at some size; describes the strongest."""
+    """Combines the evidence on alternative conditions: at least one must hold.
+
+    The description is that of the strongest condition.
+    """
     evidence = list(conditions)
     if len(evidence) == 1:
         return evidence[0]
-    clearest = min(evidence, key=lambda each: each.for_it)
-    none_holds = every(each.denied() for each in evidence)
+    clearest = min(evidence, key=lambda condition: condition.for_it)
+    none_holds = every(condition.denied() for condition in evidence)
     scope = f"the clearest of {len(evidence)} places"
     return replace(none_holds.denied(), described=clearest.described, scope=scope, series=clearest.series)
 
 
 def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:
-    """Returns the evidence that values above 0, one per launch, grow with each number of ranks."""
+    """Returns the evidence that values above 0 grow from each number of ranks to the next.
+
+    Args:
+        by_count: number of ranks -> a value per launch.
+    """
     launches = [factor_of(by_count[count]) for count in sorted(by_count)]
     if len(launches) < 2:
         return Undecidable("it takes two numbers of ranks with a core each")

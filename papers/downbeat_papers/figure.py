@@ -1,4 +1,8 @@
-"""The figures of the papers: entries of `figures/<paper>.toml`, each with its kind, its texts and its claims."""
+"""Reads the figures of the papers from `figures/<paper>.toml`: each has a kind, texts and claims.
+
+A kind is a class in kinds/ that plans the launches of a figure, computes measures from them and draws them. A site is
+the machine at hand or a simulated cluster (site.py).
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,13 @@ PAPERS = {
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
-# What a figure takes from the one that it is `like`: whole fields, and the entries that its own tables lack.
+# Fields that a figure inherits from the figure that it is `like`, if its entry lacks them.
 SHARED = (
     *("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption"),
     *("late", "shorter", "sizes", "simulated", "effect"),
 )
-TABLES = ("measures", "timelines")
-# What an entry, or the one that it is `like`, must have, with a word on what is valid.
+TABLES = ("measures", "timelines")  # tables whose entries a figure inherits one by one
+# Required fields of an entry, which it may inherit, with their valid values in words.
 NEEDED = {
     "title": "a text",
     "setup": "a text",
@@ -61,31 +65,31 @@ class Kind(Protocol):
         """Returns the measures that claims compare."""
 
     def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
-        """Draws the figure of a name; what launches should have, and do not, is a mark without a value."""
+        """Draws the figure of a name; a series that the launches lack is drawn without values (see `not_drawn`)."""
 
 
 @runtime_checkable
 class Watching(Protocol):
-    """A kind of figure that watches clocks as they drift."""
+    """A kind of figure that observes the drift of clocks; option --seconds sets for how long."""
 
     def watched(self, site: Site, /) -> float:
-        """Returns for how many seconds."""
+        """Returns the time for which clocks are observed, s."""
 
 
 @runtime_checkable
 class Configured(Protocol):
-    """A kind of figure about `MPIX_Harmonize`, which has a configuration of its own in the paper."""
+    """A kind of figure about `MPIX_Harmonize`, which the paper configures differently (option --published)."""
 
     def configured(self, site: Site, /) -> str:
-        """The configuration is measured, and judged."""
+        """Returns a sentence on the configuration that is measured, and on the one by which claims are judged."""
 
 
 @dataclass(frozen=True)
 class System:
     """The simulated cluster of a figure: its platform, and numbers of ranks."""
 
-    platform: str  # as large as the paper's
-    ranks: tuple[int, ...]  # by default: as many as take minutes
+    platform: str  # specification of the simulated cluster, which is as large as the paper's
+    ranks: tuple[int, ...]  # default numbers of ranks, small enough that a simulation takes minutes
     paper: str  # the paper's numbers of ranks, in words
 
 
@@ -94,22 +98,22 @@ class Figure:
     """A figure or table of a paper, or a section that has none.
 
     Attributes:
-        name: as "schuchart2023-fig2", "niethammer2016-tab2" or "schuchart2023-sec66".
-        title: its subject.
+        name: e.g. "schuchart2023-fig2", "niethammer2016-tab2" or "schuchart2023-sec66".
+        title: the subject of the figure.
         setup: the paper's measurement and machine.
         reports: the paper's results.
-        needs: the machine that shows it as the paper does.
-        can_show: the part that a site shows, by conditions of the site; the first that is met counts.
-        kind: runs, measures and pictures.
-        claims: of the paper.
-        simulated: its cluster, or the reason why it is not simulated; of the figure that has the data.
-        effect: what the paper reports, for launches that are made up: factors by columns of cells, with the `column`
-            that they are of, latencies by default, and of two factors the first for sizes up to 1 KiB; or the name of
-            the function that makes up launches.
-        data: another figure, whose launches it is drawn from; empty: it has its own.
-        lacks: says which library is missing where nothing can be launched.
-        tables: of the paper that belong to it.
-        also: other names by which it is found, as "hunold2015-tab1".
+        needs: the machine on which the figure shows as much as in the paper.
+        can_show: attribute of `Site` -> the part of the figure that such a site shows; the first true attribute counts.
+        kind: plans runs, computes measures and draws pictures.
+        claims: the paper's claims.
+        simulated: the simulated cluster, or the reason why the figure is not simulated; see also `data`.
+        effect: the paper's result, from which tests generate launches: factors by columns of cells, with the `column`
+            that they apply to, latencies by default (of two factors, the first is for sizes up to 1 KiB); or the name
+            of the function that generates the launches.
+        data: name of another figure whose launches this figure uses; empty: it has its own.
+        lacks: the missing library, in words, for sites where nothing can be launched.
+        tables: tables of the paper that belong to the figure.
+        also: other names of the figure, e.g. "hunold2015-tab1".
     """
 
     name: str
@@ -129,35 +133,35 @@ class Figure:
 
     @property
     def reference(self) -> str:
-        """The figure as it is cited, as "Schuchart 2023, Fig. 2"."""
+        """The citation of the figure, e.g. "Schuchart 2023, Fig. 2"."""
         paper, _, number = self.name.partition("-")
         word, digits = number[:3], number[3:]
         written = {"fig": digits, "tab": ROMAN.get(digits, digits), "sec": ".".join(digits)}[word]
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Returns the part that a site can show, in words; nothing where a library is missing."""
+        """Returns the part of the figure that a site can show, in words; "nothing, ..." if a library is missing."""
         if not self.runs(site):
-            return f"nothing, {site.want(own_data(self).lacks)}"
+            return f"nothing, {site.want(data_figure(self).lacks)}"
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
         worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
         seconds = f"{self.kind.watched(site):g}" if isinstance(self.kind, Watching) else ""
         return text.format(site=site, worth=worth, seconds=seconds)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        """Returns the runs to launch at a site, of the figure or of the one that has its launches."""
-        return own_data(self).kind.runs(site)
+        """Returns the runs to launch at a site: those of the figure that has the data."""
+        return data_figure(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:
-        """Draws it.
+        """Draws the figure.
 
         Raises:
-            SeriesError: a series has nothing to be drawn, though no cell lacks samples.
+            SeriesError: a series has no values, although no cell lacks samples.
         """
         drawn = self.kind.pictures(self.name, results)
-        lost = not_drawn(drawn)
-        if lost and not results.incomplete():
-            raise SeriesError(f"{self.name}: no launch has {'; '.join(lost)}")
+        missing = not_drawn(drawn)
+        if missing and not results.incomplete():
+            raise SeriesError(f"{self.name}: no launch has {'; '.join(missing)}")
         return drawn
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
@@ -168,28 +172,30 @@ class Figure:
 
 
 def not_drawn(pictures: Iterable[Picture]) -> list[str]:
-    """Returns the series that panels lack, with the title of the panel, each once."""
-    lost = [
+    """Returns the series without values, with the titles of their panels, each once."""
+    missing = [
         f"{series} ({panel.title})" if panel.title not in ("", series) else series
         for picture in pictures
         for panel in picture.panels
         for series in panel.empty
     ]
-    return list(dict.fromkeys(lost))
+    return list(dict.fromkeys(missing))
 
 
 def kind_of(name: str) -> Callable[..., Kind]:
-    """Returns a kind by its module and class, as "clocks.Pareto"."""
-    module, _, kind = name.partition(".")
-    made: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), kind)
-    return made
+    """Returns the class of a kind by its module and name, e.g. "clocks.Pareto"."""
+    module, _, class_name = name.partition(".")
+    kind: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), class_name)
+    return kind
 
 
 def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
-    """Reads the figures of a paper.
+    """Reads the figures of a paper from its TOML file.
 
-    `[texts]` are what setups share, `[shared]` claims by name. A figure that is `like` another one has the entries of
-    that one which it does not have itself.
+    The file has a table per figure, and three others: `[texts]` has phrases that setups share, `[shared]` has claims by
+    name, and `[systems]` has simulated clusters by name. A figure that is `like` another figure inherits the fields of
+    `SHARED` and the entries of `TABLES` that it lacks. Fields that this function does not know are arguments of the
+    class of the kind.
 
     Raises:
         UsageError: a figure lacks one of `NEEDED`, or names an unknown system.
@@ -200,10 +206,10 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
     texts, shared, systems = (entries.pop(name, {}) for name in ("texts", "shared", "systems"))
 
     def refusal(number: str, why: str) -> UsageError:
-        line = text.partition(f"\n[{number}]\n")[0].count("\n") + 2
+        line = text.partition(f"\n[{number}]\n")[0].count("\n") + 2  # the heading is on the line after the newline
         return UsageError(f"{path.name}, line {line}: {paper}-{number} {why}")
 
-    entries_by_number: dict[str, dict[str, Any]] = {"": {}}
+    entries_by_number: dict[str, dict[str, Any]] = {"": {}}  # "": a figure that is like no other inherits nothing
     for number, written in entries.items():
         inherited = entries_by_number[written.pop("like", "")]
         entry = {name: inherited[name] for name in SHARED if name in inherited} | written
@@ -211,17 +217,22 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
         entries_by_number[number] = dict(entry)
         data, also = entry.pop("data", ""), entry.pop("also", ())
         for name, valid in NEEDED.items():
+            # A figure that uses the launches of another one is simulated with that one.
             if name not in entry and not (name == "simulated" and data):
                 raise refusal(number, f"has no '{name}'; give {valid}")
         simulated = entry.pop("simulated", "")
         if not isinstance(simulated, str):
             try:
-                simulated = System(noisy(systems[simulated["system"]]), tuple(simulated["ranks"]), simulated["paper"])
+                platform = f"{systems[simulated['system']].removesuffix(')')},{NOISE})"
+                simulated = System(platform, tuple(simulated["ranks"]), simulated["paper"])
             except KeyError as error:
                 raise refusal(number, f"is simulated without {error}; systems are {', '.join(systems)}") from None
         shows = entry.pop("shows")
         claims = [shared[claim] if isinstance(claim, str) else claim for claim in entry.pop("claims")]
-        tables = [table_of(**table) for table in entry.pop("table", [])]
+        tables = [
+            Table(table["title"], pd.DataFrame(table["rows"], columns=table["columns"]), depth=Depth.PAGE)
+            for table in entry.pop("table", [])
+        ]
         fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks", "effect") if name in entry}
         yield Figure(
             name=f"{paper}-{number}",
@@ -237,28 +248,18 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
         )
 
 
-def table_of(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    """Returns a table of the paper."""
-    return Table(title, pd.DataFrame(rows, columns=columns), depth=Depth.PAGE)
-
-
-# A network and processors that are not quiet; clocks are within 10 ppm, which is the default of all platforms.
+# Parameters of a noisy network and noisy processors, which every simulated platform gets. Clocks are within 10 ppm, the
+# default of all platforms.
 NOISE = "overhead=200ns,jitter=100ns,tail=1us,tail_share=1e-3,late=2us,late_share=1e-3"
-
-
-def noisy(platform: str) -> str:
-    """Returns a platform with `NOISE`."""
-    return f"{platform.removesuffix(')')},{NOISE})"
-
 
 FIGURES: dict[str, Figure] = {figure.name: figure for paper in PAPERS for figure in figures_of(paper)}
 
 
 def find_figures(names: Sequence[str]) -> list[Figure]:
-    """Returns figures by their names, also other ones that they have, each once.
+    """Returns figures by their names, or by their names in `also`, each once.
 
     Raises:
-        UsageError: there is no figure of a name; the line says which are near, or which there are.
+        UsageError: there is no figure of a name; the line names similar figures, or else the range of each paper.
     """
     by_name = FIGURES | {name: figure for figure in FIGURES.values() for name in figure.also}
     for name in names:
@@ -276,16 +277,16 @@ def ranges() -> list[str]:
 
 
 def check_taken(option: str, protocol: type, figures: Iterable[Figure]) -> None:
-    """Checks that an option means something to at least one of some figures, as its kind says.
+    """Checks that an option applies to at least one of the figures: that its kind implements `protocol`.
 
     Raises:
-        UsageError: it does not; the line says to which it does.
+        UsageError: it applies to none; the line names the figures that it applies to.
     """
-    taking = [name for name, figure in FIGURES.items() if isinstance(own_data(figure).kind, protocol)]
+    taking = [name for name, figure in FIGURES.items() if isinstance(data_figure(figure).kind, protocol)]
     if not any(figure.name in taking for figure in figures):
         raise UsageError(f"{option}: none of these figures takes it; valid are {', '.join(taking)}")
 
 
-def own_data(figure: Figure) -> Figure:
-    """Returns the figure whose launches a figure is drawn from."""
+def data_figure(figure: Figure) -> Figure:
+    """Returns the figure that has the launches: the figure itself, or the one that it names in `data`."""
     return FIGURES[figure.data] if figure.data else figure

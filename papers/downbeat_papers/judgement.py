@@ -1,4 +1,4 @@
-"""Judges the claims of a figure together: the probability of any wrong verdict is at most 5 %."""
+"""Judges the claims of a figure together, so that the probability of any wrong verdict is at most 5 %."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Judged:
 
     finding: Finding  # the claim, or a number to compare
     agrees: bool | None  # None: undecided
-    because: str = ""  # the reason in words: p-value, launches and number of claims, or the obstacle
+    because: str = ""  # the reason of the verdict: p-value, launches and number of claims, or the obstacle
     p_for: float = math.nan  # corrected p-value of the hypothesis that the claim is wrong; NaN: not tested
     p_against: float = math.nan  # corrected p-value of the hypothesis that the claim is right; NaN: not tested
 
@@ -43,7 +43,7 @@ class Judged:
 
     @property
     def reason(self) -> str:
-        """The reason in few words, which several claims may share; empty: the claim is decided."""
+        """The reason why the claim is undecided, short enough that several claims share it; empty: it is decided."""
         if self.agrees is not None:
             return ""
         return self.because if math.isnan(self.p_for) else "the launches do not decide"
@@ -60,51 +60,52 @@ class Judged:
 def judge(findings: Sequence[Finding], obstacle: str = "") -> list[Judged]:
     """Judges the claims of a figure together.
 
-    Each claim has two one-sided tests, that it is wrong and that it is right. Either family is corrected by Holm's
-    procedure, and p-values are doubled: the probability that any wrong claim is called confirmed is at most 2.5 %, and
-    so is the probability that any right claim is called not confirmed.
+    Each claim has two one-sided tests, one for it and one against it. The tests of each direction are corrected
+    together by Holm's procedure, and p-values are doubled: the probability that any wrong claim is called confirmed is
+    at most 2.5 %, and the probability that any right claim is called not confirmed is at most 2.5 %, too.
 
     Args:
         findings: findings of the figure.
         obstacle: the reason why none of the claims can be decided; empty: they can.
     """
     tested = [finding.evidence for finding in findings if isinstance(finding.evidence, Evidence)]
-    count = sum(not math.isnan(finding.for_it) for finding in tested)
-    for_it, against = (iter(both_sides(getattr(finding, side) for finding in tested)) for side in ("for_it", "against"))
+    count = sum(not math.isnan(evidence.for_it) for evidence in tested)
+    for_it = iter(corrected(evidence.for_it for evidence in tested))
+    against = iter(corrected(evidence.against for evidence in tested))
     judged = []
     for finding in findings:
         if isinstance(finding.evidence, Evidence):
-            verdict = described(finding, finding.evidence, next(for_it), next(against), count)
+            verdict = judge_claim(finding, finding.evidence, next(for_it), next(against), count)
             judged.append(Judged(finding, None, obstacle) if obstacle else verdict)
         else:
             judged.append(Judged(finding, None, finding.evidence.reason if finding.evidence else ""))
     return judged
 
 
-def both_sides(p_values: Iterable[float]) -> list[float]:
-    """Returns one-sided p-values as two-sided ones, corrected for their number."""
-    return [min(1.0, 2 * value) if value == value else value for value in map(float, holm(list(p_values)))]
+def corrected(p_values: Iterable[float]) -> list[float]:
+    """Corrects one-sided p-values for their number (Holm) and doubles them, since two directions are tested."""
+    return [value if math.isnan(value) else min(1.0, 2 * value) for value in map(float, holm(list(p_values)))]
 
 
-def described(finding: Finding, evidence: Evidence, for_it: float, against: float, count: int) -> Judged:
-    """Judges a claim by its p-values, corrected for the number of claims."""
+def judge_claim(finding: Finding, evidence: Evidence, for_it: float, against: float, count: int) -> Judged:
+    """Judges a claim by its p-values, which are corrected for the number of claims, `count`."""
     if math.isnan(for_it) or math.isnan(against):
         return Judged(finding, None, f"{counted(evidence.launches, 'launch')}, of which no error can be known")
-    among = f", corrected for {count} claims" if count > 1 else ""
-    stands = f"{evidence.launches} launches{among}"
+    correction = f", corrected for {count} claims" if count > 1 else ""
+    launches = f"{evidence.launches} launches{correction}"
     kinds = "".join(f"; {line}" for line in lines_on_kinds(evidence))
-    # Slow launches that were not seen may confirm or refute the claim.
-    missed = f"{kinds}; {unseen_text(evidence.launches)}"
+    # Slow launches that were not observed could change a decided verdict.
+    limits = f"{kinds}; {unseen_text(evidence.launches)}"
     if for_it <= LEVEL:
-        return Judged(finding, True, f"p = {for_it:.2g}, {stands}{missed}", for_it, against)
+        return Judged(finding, True, f"p = {for_it:.2g}, {launches}{limits}", for_it, against)
     if against <= LEVEL:
-        return Judged(finding, False, f"p = {against:.2g}, {stands}{missed}", for_it, against)
+        return Judged(finding, False, f"p = {against:.2g}, {launches}{limits}", for_it, against)
     undecided = f"the launches do not decide it, p = {for_it:.2g} for it and {against:.2g} against it"
-    return Judged(finding, None, f"{undecided}, {stands}{kinds}", for_it, against)
+    return Judged(finding, None, f"{undecided}, {launches}{kinds}", for_it, against)
 
 
 def lines_on_kinds(evidence: Evidence) -> list[str]:
-    """Returns lines on slow launches and on launches that resemble the one before, of the runs of the evidence."""
+    """Returns lines on slow launches, and on the correlation of consecutive launches, in the runs of the evidence."""
     lines = []
     for values in evidence.series:
         launches = tuple(range(1, values.size + 1))

@@ -1,4 +1,4 @@
-"""The list of figures: the needs of each, the part that is shown here, and how long that takes."""
+"""Builds the list of figures (`--list`): the needs of each, the part that this site can show, and its duration."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 
 from downbeat.output.blocks import Block, Heading, Line, Terms, View
 
-from downbeat_papers.figure import Figure, own_data
+from downbeat_papers.figure import Figure, data_figure
 from downbeat_papers.site import Site
 
 
 def estimated_seconds(figure: Figure, site: Site) -> float:
-    """Returns the time of the launches of a figure, its own or those that it shares."""
+    """Returns the estimated duration of all launches that a figure is drawn from."""
     return sum(run.seconds * run.launches(site) for run in figure.runs(site))
 
 
@@ -21,12 +21,17 @@ def duration(seconds: float) -> str:
 
 
 def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | str]) -> View:
-    """Returns the list as a view; figures without a site have the reason."""
+    """Returns the list as a view.
+
+    Args:
+        figures: to list.
+        site_of: returns the site of a figure, or the reason why it has none.
+    """
     blocks: list[Block] = []
     records: list[dict[str, object]] = []
-    seconds: dict[str, float] = {}  # of the launches, which figures share
+    seconds: dict[str, float] = {}  # by the figure that has the data, so that shared launches count once
     for figure in figures:
-        site, source = site_of(figure), own_data(figure)
+        site, source = site_of(figure), data_figure(figure)
         pairs = [("shows", figure.title)]
         if isinstance(site, Site):
             here = figure.shows(site)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from downbeat.errors import DownbeatError
-from downbeat.run import directory as places
+from downbeat.run.directory import complete
 from downbeat.run.durations import LIMIT_FACTOR, MIN_LIMIT
 from downbeat.run.execute import adopt, execute
 from downbeat.run.experiment import Launch, open_experiment
@@ -20,11 +20,11 @@ from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
 FIXED = "fixed"  # name of the environment of runs that set variables
-SEED = 1  # of the order of cells and of random numbers in downbeat-bench, the same each time
+SEED = 1  # of the order of cells and of random numbers in downbeat-bench; fixed, so that a figure is reproducible
 
 
 def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
-    """Returns the experiment that a run is."""
+    """Returns the plan of the experiment that executes a run."""
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
@@ -32,7 +32,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         ranks=(run.ranks,),
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=run.launches(site),
-        # A busy machine takes its time, above all where nothing is measured; a hanging launch is to end some day.
+        # Generous, since a busy machine may take much longer than estimated; only a hanging launch must end.
         timeout=MIN_LIMIT + LIMIT_FACTOR * run.seconds,
         seed=SEED,
     )
@@ -42,36 +42,41 @@ def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:
     """Returns the number of launches that a run still lacks, in the directory of its figure.
 
     Raises:
-        UsageError: the launches there are of something else.
+        UsageError: the directory has launches of another plan.
     """
-    adopt(plan_of(figure, run, site), directory / run.label)
-    return max(0, run.launches(site) - len(places.complete(directory / run.label)))
+    adopt(plan_of(figure, run, site), directory / run.label)  # raises if the plans differ
+    return max(0, run.launches(site) - len(complete(directory / run.label)))
 
 
 def seconds_left(figure: Figure, site: Site, directory: Path) -> float:
-    """Returns roughly the time of the missing launches of a figure; may raise as `missing` does."""
+    """Returns the estimated duration of the missing launches of a figure; raises like `missing`."""
     return sum(run.seconds * missing(figure, run, site, directory) for run in figure.runs(site))
 
 
 def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
-    """Runs the missing launches of a figure that has data of its own, and opens all.
+    """Runs the missing launches of a figure that has data of its own, and opens all launches.
 
-    Each run has a directory, named by its label; `again` throws finished launches away first. Progress is on standard
-    error as that of `downbeat run`; where that is no terminal, `say` receives its lines.
+    Args:
+        figure: to measure.
+        site: the machine.
+        directory: of the figure; each run has a directory in it, named by its label.
+        again: True: deletes finished launches first.
+        say: receives lines of progress if standard error is not a terminal; else progress is shown there, like that of
+            `downbeat run`.
 
     Raises:
-        UsageError: the directory holds launches of something else.
+        UsageError: the directory has launches of another plan.
     """
     runs = figure.runs(site)
     if again:
         shutil.rmtree(directory, ignore_errors=True)
     launches: dict[str, tuple[Launch, ...]] = {}
     for run in runs:
-        where = directory / run.label
+        run_directory = directory / run.label
         if missing(figure, run, site, directory):
-            execute(plan_of(figure, run, site), where, watcher(stderr=True, say=say))
+            execute(plan_of(figure, run, site), run_directory, watcher(stderr=True, say=say))
         try:
-            launches[run.label] = open_experiment(where).launches[: run.launches(site)]
+            launches[run.label] = open_experiment(run_directory).launches[: run.launches(site)]
         except DownbeatError:
-            launches[run.label] = ()  # all launches failed; the section says where their output is
+            launches[run.label] = ()  # all launches failed; the figure's warning names the directory of their output
     return Results(figure.name, site, runs, launches)

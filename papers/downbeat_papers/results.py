@@ -1,4 +1,8 @@
-"""Reads the results of a figure's launches as frames and datasets."""
+"""Reads the results of a figure's launches as tables and datasets.
+
+A run is a configuration that is launched several times (runs.py). A cell is an operation with a size, an algorithm and
+a synchronizer, the start of each sample; a launch measures many samples of each cell.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from numpy.typing import NDArray
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-# Columns of cells that figures show.
+# Metrics of samples whose statistics are columns of `Results.cells`.
 METRICS = (
     "latency_avg",
     "latency_max",
@@ -33,7 +37,7 @@ METRICS = (
     "imbalance_worst",
 )
 
-# Verdicts of samples that all ranks began in time, also of samples that ended after their window.
+# Verdicts of samples that all ranks began in time; an overrun is a sample that ended after its window.
 IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
 
 LATENCY = "mean_of_means"  # t_avg (section 2): mean over ranks of each rank's mean over calls, as in OSU
@@ -43,11 +47,11 @@ SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"  # obsta
 
 
 class NoSamplesError(DownbeatError):
-    """Starts failed too often to draw a figure."""
+    """No valid sample was measured, so that a figure cannot be drawn."""
 
 
 class SeriesError(DownbeatError):
-    """A figure asks for a series that its launches do not have."""
+    """A figure draws a series that its launches do not have."""
 
 
 class LaunchCells(Wide):
@@ -66,15 +70,12 @@ class LaunchCells(Wide):
     largest_delay: Floats = column("largest planned delay of the pattern", "s", missing=np.nan)
     calls: Ints = column("calls that a sample times together", "1", missing=1)
 
-    def has(self, column: str) -> bool:
-        return column in self.source
-
     def values(self, column: str) -> Floats:
         """Returns a statistic of each cell, e.g. "latency_max_median", in s."""
         return self.source[column].to_numpy(dtype=float)
 
     def where(self, fields: Mapping[str, object]) -> Self:
-        """Returns the cells whose fields have a value, or one of a list of values."""
+        """Returns the cells whose columns have the values of `fields`; a list is a choice of values."""
         chosen = np.ones(len(self), bool)
         for name, value in fields.items():
             chosen &= self.source[name].isin(value if isinstance(value, list) else [value]).to_numpy(dtype=bool)
@@ -85,7 +86,7 @@ class LaunchCells(Wide):
 class Results:
     """The complete launches of a figure."""
 
-    figure: str
+    figure: str  # its name
     site: Site
     runs: tuple[Run, ...]
     launches: Mapping[str, tuple[Launch, ...]]  # by label of the run
@@ -95,25 +96,25 @@ class Results:
         return next(run for run in self.runs if run.label == label)
 
     def crowding(self, ranks: int) -> str:
-        """Returns the reason why times of crowded ranks do not decide claims; empty: each rank has a core."""
+        """Returns the obstacle of claims on a number of ranks that share cores; empty: each rank has a core."""
         if not self.site.crowded(ranks):
             return ""
         return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
 
-    def lacking(self) -> dict[str, int]:
-        """Returns the labels of the runs that lack launches, with the number of missing launches."""
-        lacks = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
-        return {label: count for label, count in lacks.items() if count > 0}
+    def missing_launches(self) -> dict[str, int]:
+        """Returns label -> number of missing launches, of the runs that lack launches."""
+        counts = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
+        return {label: count for label, count in counts.items() if count > 0}
 
-    def have(self) -> list[str]:
+    def labels(self) -> list[str]:
         """Returns the labels of the runs that have launches, in order."""
         return [run.label for run in self.runs if self.launches.get(run.label)]
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """One row per launch and cell that has valid samples: the launch, then the columns of `summarize_cells`.
+        """One row per launch and cell that has valid samples, with the columns of `summarize_cells`.
 
-        That is `label`, `library`, `ranks`, `launch`.
+        Columns `label`, `library`, `ranks` and `launch` are added.
 
         Raises:
             NoSamplesError: no cell has a valid sample.
@@ -122,7 +123,7 @@ class Results:
             summarize_cells(launch.path, METRICS)
             .query("valid_count > 0")
             .assign(label=label, library=self.run(label).library, ranks=self.run(label).ranks, launch=launch.number)
-            for label in self.have()
+            for label in self.labels()
             for launch in self.launches[label]
         ]
         cells = pd.concat(frames, ignore_index=True)
@@ -132,35 +133,42 @@ class Results:
 
     @cached_property
     def launch_cells(self) -> LaunchCells:
-        """`cells`, typed."""
+        """`cells` as a typed table."""
         return LaunchCells.of(self.cells)
 
     def incomplete(self) -> dict[str, int]:
-        """Returns in how many launches of a run cells lack valid samples, by label, where there are any."""
-        few = {label: [launch.record.get("exit_status", 0) for launch in self.launches[label]] for label in self.have()}
-        return {label: statuses.count(3) for label, statuses in few.items() if 3 in statuses}
+        """Returns label -> number of launches that have cells without enough valid samples, if there are any."""
+        statuses = {
+            label: [launch.record.get("exit_status", 0) for launch in self.launches[label]] for label in self.labels()
+        }
+        # downbeat-bench exits with status 3 if cells have fewer valid samples than requested.
+        return {label: codes.count(3) for label, codes in statuses.items() if 3 in codes}
 
     def datasets(self, label: str) -> list[xr.Dataset]:
-        """Returns the files of a run as they are."""
+        """Opens the result files of a run, one per launch."""
         return [open_launch(launch.path) for launch in self.launches[label]]
 
     def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
-        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
-        kept = []
+        """Returns the samples of a run that began in time, one dataset per launch, in the order of measurement."""
+        datasets = []
         for launch in self.launches[label]:
             data = sample_metrics(launch.path, metrics)
-            kept.append(data.isel(sample=np.flatnonzero(np.isin(data["verdict"].to_numpy(), IN_TIME))))
-        return kept
+            datasets.append(data.isel(sample=np.flatnonzero(np.isin(data["verdict"].to_numpy(), IN_TIME))))
+        return datasets
 
 
-def clocks_seen(data: xr.Dataset) -> str:
-    """Returns whose clocks a launch compared: "made", "real", or "one" where all ranks shared it."""
+def clocks_compared(data: xr.Dataset) -> str:
+    """Returns the kind of clocks that a launch compared.
+
+    "made": clocks of the validation clock, one per rank. "real": clocks of several nodes. "one": all ranks read the
+    same clock.
+    """
     if data.attrs.get("clock_validation", "off") != "off":
         return "made"
-    return "real" if nodes_seen(data) > 1 else "one"
+    return "real" if node_count(data) > 1 else "one"
 
 
-def nodes_seen(data: xr.Dataset) -> int:
+def node_count(data: xr.Dataset) -> int:
     """Returns the number of nodes of a launch."""
     if "host" in data:
         return len(set(data["host"].to_numpy().tolist()))
@@ -168,13 +176,13 @@ def nodes_seen(data: xr.Dataset) -> int:
 
 
 def launch_values(cells: LaunchCells, column: str, **where: object) -> pd.Series:
-    """Returns a column of the cell that each launch has of a kind, by number of the launch.
+    """Returns a column of the cell that `where` chooses, one value per launch, indexed by the launch's number.
 
     Args:
-        cells: those of `Results.launch_cells`.
-        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`,
-            the time of reading the clock.
-        where: fields of the cell, e.g. `operation="bcast"`.
+        cells: `Results.launch_cells`.
+        column: e.g. "latency_max_median"; "latency_max_median less nothing" subtracts the value of the operation
+            `nothing`, the time of reading the clock.
+        where: columns of the cell, e.g. `operation="bcast"`.
     """
     name, _, operation = column.partition(" less ")
     chosen = cells.where(where)
@@ -186,7 +194,7 @@ def launch_values(cells: LaunchCells, column: str, **where: object) -> pd.Series
 
 
 class Points(Table):
-    """Values of launches at positions."""
+    """Summaries over launches at positions (message sizes or numbers of ranks)."""
 
     x: Any = column("position, rising")
     middle: Floats = column("median or mean over launches")
@@ -195,21 +203,24 @@ class Points(Table):
 
 
 def medians_and_ranges(x: NDArray[Any], values: Floats, scale: float = MICROSECONDS) -> Points:
-    """Medians over launches, with the smallest and the largest.
+    """Summarizes values by the median over launches, with the smallest and the largest.
 
     Args:
         x: position of each value.
-        values: one of each launch and position.
+        values: a value per launch and position.
         scale: factor for values.
     """
     launches = pd.Series(values).groupby(x)
-    middle, low, high = (launches.agg(each) * scale for each in ("median", "min", "max"))
+    middle, low, high = (launches.agg(summary) * scale for summary in ("median", "min", "max"))
     return Points.of_frame(pd.DataFrame({"x": middle.index, "middle": middle, "low": low, "high": high}))
 
 
 def means_and_deviations(x: NDArray[Any], values: Floats, scale: float = MICROSECONDS) -> Points:
-    """Means over launches, with a standard deviation on either side (Schuchart 2023, section 6); as above."""
+    """Summarizes values by the mean over launches, with a standard deviation on either side; 0 of a single launch.
+
+    Bars like those of Schuchart 2023, section 6. The arguments are those of `medians_and_ranges`.
+    """
     launches = pd.Series(values).groupby(x)
-    mean, deviation = (launches.agg(each) * scale for each in ("mean", "std"))
-    half = deviation.fillna(0.0)
-    return Points.of_frame(pd.DataFrame({"x": mean.index, "middle": mean, "low": mean - half, "high": mean + half}))
+    mean, deviation = launches.agg("mean") * scale, (launches.agg("std") * scale).fillna(0.0)
+    low, high = mean - deviation, mean + deviation
+    return Points.of_frame(pd.DataFrame({"x": mean.index, "middle": mean, "low": low, "high": high}))

@@ -1,8 +1,10 @@
 """Builds the runs of downbeat-bench that figures of papers need.
 
+A run is a configuration that is launched several times. Ranks are crowded if they share cores.
+
 On a single machine all ranks share a clock, and nothing drifts. For figures about clocks the validation clock
 (docs/clock-experiments.md) simulates a clock for each rank, within +-8 ppm like real oscillators, with known true
-error. Nodes of a cluster have separate clocks, which are used unchanged. Ranks are crowded if they share cores.
+error. These clocks are called made clocks. Nodes of a cluster have separate clocks, which are used unchanged.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ WARMUP = "3"  # warm-up calls before each block
 QUICK_ATTEMPTS = "100"  # attempts per sample in quick runs, so that at least a few samples are valid
 MAX_ATTEMPTS = "5"  # attempts per sample; limits the duration on a busy machine, at the cost of fewer samples
 
-# 20 ppm, the default of max_skew, allow for skews of 8 ppm on either side and wander; 12 ppm between ranks 0 and 1.
+# Parameters of made clocks. Two clocks differ by up to 16 ppm and wander, within the 20 ppm that the library allows
+# (max_skew); ranks 0 and 1 differ by 12 ppm with this seed.
 CLOCKS = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"
 EXCHANGES = 20  # message exchanges of a rank in a synchronization without a fit
 CHECK_EXCHANGES = 10  # message exchanges that measure the clock offset of a rank
 CHECK_SECONDS = 1e-3  # time to measure the clock offset of a rank
 # By default, one rank of a node synchronizes for all ranks of the node. In the papers every process does.
-EACH = {"DOWNBEAT_SHARE": "never"}
+EVERY_PROCESS = {"DOWNBEAT_SHARE": "never"}
 # Scheme with fewer exchanges, for sites with exact exchanges (see Site).
 FEW_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
 
@@ -43,12 +46,12 @@ class Run:
     options: Mapping[str, str]  # options of downbeat-bench, as in `Measurement`
     variables: Mapping[str, str] = field(default_factory=dict)  # environment variables, e.g. DOWNBEAT_VALIDATION
     seconds: float = 1.0  # estimated duration of a launch
-    most_launches: int = 0  # maximum number of launches; 0: no maximum
+    max_launches: int = 0  # 0: no maximum
     ranks_per_node: int = 0  # maximum number of ranks of a node; 0: the maximum of the site
 
     def launches(self, site: Site) -> int:
         """Returns the number of launches at a site."""
-        return min(site.launches, self.most_launches or site.launches)
+        return min(site.launches, self.max_launches or site.launches)
 
     def per_node(self, site: Site) -> int:
         """Returns the maximum number of ranks of a node at a site; 0: the launcher decides."""
@@ -74,9 +77,21 @@ def operation_run(
     more_seconds: float = 0.0,
     ranks_per_node: int = 0,
 ) -> Run:
-    """Returns a run that measures operations, `usual` samples per cell where each rank has a core.
+    """Returns a run that measures operations.
 
-    For the estimated duration there are `factors` cells for each operation and synchronizer, and `more_seconds`.
+    Args:
+        site: the machine.
+        label: of the run.
+        library: the MPI library.
+        ranks: of each launch.
+        operations: of downbeat-bench.
+        usual: samples per cell if each rank has a core; crowded ranks take at most `CROWDED_REPETITIONS`.
+        sync: synchronizers, separated by commas.
+        options: further options of downbeat-bench.
+        variables: environment variables.
+        factors: number of cells for each operation and synchronizer; only for the estimated duration.
+        more_seconds: time beside that of the samples; only for the estimated duration.
+        ranks_per_node: as in `Run`.
     """
     crowded = site.crowded(ranks, ranks_per_node if site.placed else 0)
     repetitions = site.repetitions(min(usual, CROWDED_REPETITIONS) if crowded else usual)
@@ -115,9 +130,14 @@ def declared_runs(
 ) -> tuple[Run, ...]:
     """Returns the runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
 
-    The label may have {library} and {ranks} in braces; `ranks` are attributes of the site, `libraries` as of
-    `Site.libraries`. Options may have {site} and {last}, the last rank, in braces; those that are empty at the site are
-    left out. The rest is what `operation_run` takes.
+    Args:
+        site: the machine.
+        label: of the runs; may contain {library} and {ranks}.
+        ranks: names of attributes of `Site` that are numbers of ranks, e.g. "full".
+        libraries: argument of `Site.libraries`.
+        options: of downbeat-bench; values may contain {site} and {last}, the last rank. An option whose value is empty
+            at the site is left out.
+        measured: further arguments of `operation_run`.
     """
     return tuple(
         operation_run(
@@ -137,8 +157,8 @@ def declared_runs(
     )
 
 
-def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
-    """Returns the variables that make clocks, as the validation clock takes them; none where nodes have their own."""
+def clock_variables(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
+    """Returns the environment variable that makes clocks; none if the site compares the clocks of its nodes."""
     return {"DOWNBEAT_VALIDATION": clocks} if site.made_clocks else {}
 
 
@@ -151,17 +171,24 @@ def clock_run(
     waits: str = "0",
     exchanges: int = EXCHANGES,
     clocks: str = CLOCKS,
-    each: bool = False,
+    every_process: bool = False,
 ) -> Run:
-    """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
+    """Returns a run that synchronizes clocks and measures their errors, with ranks on as many nodes as possible.
 
-    Clocks are made as the validation clock takes them, if any are; with `each` every process synchronizes by itself.
-    Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.
-    A rank has some `exchanges` in a synchronization by each of the schemes, summed.
+    Args:
+        site: the machine.
+        ranks: of each launch.
+        schemes: that synchronize clocks, separated by commas.
+        repetitions: synchronizations by each scheme.
+        seconds: estimated time of all synchronizations, without the measurement of errors.
+        waits: times after a synchronization at which errors are measured, s, separated by commas.
+        exchanges: estimated exchanges of a rank, summed over one synchronization by each scheme.
+        clocks: parameters of made clocks, if the site has them.
+        every_process: True: every process synchronizes by itself; False: one rank of a node for all of them.
     """
     options = {"schemes": schemes, "waits": waits, "repetitions": str(repetitions), "seed": "1"}
     checked = ranks - 1
-    # downbeat-bench draws them from the upper half, where errors are largest.
+    # downbeat-bench draws the sample from the upper half of the ranks, where errors are largest.
     if checked > site.sample:
         checked = min(site.sample, ranks - ranks // 2)
         options["sample"] = str(checked)
@@ -174,6 +201,6 @@ def clock_run(
         ("clock",),
         options,
         seconds=site.launch_seconds(ranks, seconds + CHECK_SECONDS * checks, messages=messages),
-        variables=made(site, clocks) | (EACH if each else {}),
+        variables=clock_variables(site, clocks) | (EVERY_PROCESS if every_process else {}),
         ranks_per_node=site.spread(ranks),
     )

@@ -1,4 +1,7 @@
-"""Sites that are simulated: a figure's own cluster, or the one that a user asks for."""
+"""Builds simulated sites: the cluster of a figure, or the cluster that the user describes with --platform.
+
+SimGrid simulates a launch of downbeat-bench in one process; its time is virtual.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,13 @@ from downbeat.run.simulation import (
 )
 from downbeat.text import counted
 
-from downbeat_papers.figure import Figure, own_data
+from downbeat_papers.figure import Figure, data_figure
 from downbeat_papers.site import SAMPLE, Site
 
-LAUNCHES = 3  # with delays and clocks of their own; less differs between them than on a machine
-
-
-SIMULATED_REPETITIONS = 20  # at most; each takes simulating
-# Algorithms of MVAPICH2, which the simulator has beside Open MPI's, for these collectives.
-MVAPICH, COPIED = "mvapich2", ("reduce", "bcast")
+LAUNCHES = 3  # default; each has its own random delays and clocks, and launches differ less than on a machine
+MAX_REPETITIONS = 20  # samples per cell; simulating more takes too long
+# The simulator has algorithms of Open MPI, and for these collectives also those of MVAPICH2.
+MVAPICH, MVAPICH_COLLECTIVES = "mvapich2", ("reduce", "bcast")
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class SimulatedSite(Site):
     """A simulated cluster.
 
     Attributes:
-        platform: with every parameter.
+        platform: its specification, with all parameters.
     """
 
     platform: str = ""
 
     node_word = "simulated node"
     linear = "linear"
-    sizes = "4,64,1K,16K,256K"  # each takes minutes
+    sizes = "4,64,1K,16K,256K"  # few, since simulating a size takes minutes
     exact = True
     verb = "simulated"
     lead = ("Simulated, not measured: numbers are those of a model of a cluster, and of no machine.",)
@@ -60,6 +61,7 @@ class SimulatedSite(Site):
 
     @property
     def topology(self) -> str:
+        """The network, e.g. "fat_tree"."""
         return self.platform.partition("(")[0]
 
     @property
@@ -93,7 +95,7 @@ class SimulatedSite(Site):
         return Library(name, self.benches[name], simulate=self.platform_for(per_node))
 
     def choices(self, collective: str, algorithms: list[str]) -> list[str]:
-        if collective in COPIED:
+        if collective in MVAPICH_COLLECTIVES:
             return [*algorithms, MVAPICH]
         return algorithms if collective == "allreduce" else ["default"]
 
@@ -108,7 +110,7 @@ class SimulatedSite(Site):
         return simulated_seconds(ranks, samples, operations, messages)
 
     def repetitions(self, usual: int) -> int:
-        return super().repetitions(min(usual, SIMULATED_REPETITIONS))
+        return super().repetitions(min(usual, MAX_REPETITIONS))
 
     def platform_for(self, per_node: int) -> str:
         """Returns the platform with another number of ranks per node; 0: unchanged."""
@@ -118,7 +120,7 @@ class SimulatedSite(Site):
 
 
 def platforms(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """The platforms of launches, without the ranks of a node, which the table of runs has; none of real machines."""
+    """Returns the platforms of simulated launches, without the ranks per node, which the table of runs has."""
     return list(dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", platform) for platform in platforms_of(contexts)))
 
 
@@ -136,13 +138,21 @@ def simulated_site(
     quick: bool = False,
     sample: int = SAMPLE,
 ) -> SimulatedSite:
-    """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
+    """Returns the simulated cluster of a figure.
+
+    Args:
+        figure: to simulate.
+        ranks: numbers of ranks; empty: those of the figure that fit on the cluster.
+        platform: specification of another cluster; empty: the cluster of the figure.
+        launches: of each configuration.
+        quick: True: few repetitions.
+        sample: as in `Site`.
 
     Raises:
-        UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator; a
-            figure without a cluster.
+        UsageError: the platform is not valid; fewer than two ranks, or more than the cluster has room for; there is no
+            simulator; the figure has no cluster.
     """
-    system = own_data(figure).simulated
+    system = data_figure(figure).simulated
     if isinstance(system, str):
         raise UsageError(f"{figure.name} is not simulated: {system}; --list --simulate shows those that are")
     try:
@@ -179,17 +189,17 @@ def simulated_site(
 def site_finder(
     simulate: bool, named: bool, of_machine: bool, machine: Callable[[], Site], cluster: Callable[[Figure], Site]
 ) -> Callable[[Figure], Site | str]:
-    """Returns a function that finds the site of a figure, or says why it has none.
+    """Returns a function that returns the site of a figure, or the reason why it has none.
 
     Args:
-        simulate: whether figures are simulated.
-        named: whether the user names figures, so that one without a site is an error.
-        of_machine: whether an option is set that a simulation does not have.
-        machine: finds the machine at hand.
-        cluster: finds the simulated cluster of a figure.
+        simulate: True: figures are simulated; False: measured on the machine at hand.
+        named: True: the user named figures, so that a figure without a site is an error.
+        of_machine: True: an option is set that simulations do not have.
+        machine: returns the machine at hand.
+        cluster: returns the simulated cluster of a figure.
 
     Raises:
-        UsageError: options of a machine with a simulation, or those of `machine`.
+        UsageError: `simulate` and `of_machine` are both true, or `machine` raises.
     """
     if not simulate:
         site = machine()
@@ -201,7 +211,7 @@ def site_finder(
         )
 
     def site_of(figure: Figure) -> Site | str:
-        system = own_data(figure).simulated
+        system = data_figure(figure).simulated
         return f"not simulated: {system}" if isinstance(system, str) and not named else cluster(figure)
 
     return site_of

@@ -1,4 +1,8 @@
-"""The machine at hand, and the papers' experiments that fit on it."""
+"""Describes the site of figures: the machine at hand or the nodes of a job, their MPI libraries and numbers of ranks.
+
+Figures choose their runs by attributes of the site, e.g. `full`, the largest number of ranks with a core each. Entries
+of `figures/*.toml` use the attributes by name. simulated.py has the subclass for simulated clusters.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,13 @@ from downbeat.run.planning import check_placing
 from downbeat.text import counted, evenly, split_list
 
 OPEN_MPI = ("openmpi", "openmpi5", "simgrid")  # SimGrid's collectives are copies of Open MPI's
-# MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
-# processor to others while it waits (docs/install.md).
+# MVAPICH2 and Cray MPI, which the papers use, derive from MPICH. MPICH 5 comes first, because it yields the processor
+# while it waits, and MPICH 4 does not (docs/install.md).
 MPICH = ("mpich5", "mpich")
-# Ranks that share processors start when the kernel lets them, not within the usual half microsecond.
-CROWDED_TOLERANCE = "1e-4"  # s
-CLOCKS = MADE, REAL = ("made", "real")  # that figures about clocks compare
-# Most ranks that are compared one by one: 1 % of the paper's 16384 (Schuchart 2023, section 6.5).
+# Tolerance of the start of ranks that share processors, s: the kernel schedules them later than the usual 0.5 us.
+CROWDED_TOLERANCE = "1e-4"
+CLOCKS = MADE, REAL = ("made", "real")  # values of --clocks: clocks that figures about clocks compare
+# Maximum number of ranks that are compared one by one: 1 % of the paper's 16384 (Schuchart 2023, section 6.5).
 SAMPLE = 128
 
 
@@ -36,18 +40,19 @@ class Site:
     """The machine at hand, or the nodes of a job.
 
     Attributes:
-        cores: that ranks may use on each node; 0: not known.
-        benches: path of downbeat-bench, by MPI library.
+        cores: number of cores of each node that ranks may use; 0: unknown.
+        benches: MPI library -> path of downbeat-bench.
         counts: numbers of ranks, rising.
         launches: of each configuration.
-        quick: few repetitions, to see whether all works.
-        launcher: as "srun --mpi=pmix -n {ranks}"; empty: that of the MPI library, on this machine or in a Slurm job.
-        nodes: how many there are; 0: not known.
-        ranks_per_node: the most that a node gets; 0: as the launcher does it, which is not known.
-        made_clocks: whether figures about clocks give ranks clocks of their own; else the nodes' clocks are compared.
-        sample: of ranks that are compared one by one, so many at most.
-        seconds: over which clocks are watched as they drift; 0: what the figure has.
-        published: whether `MPIX_Harmonize` is measured as its paper has it, too.
+        quick: True: few repetitions, for a test of the setup.
+        launcher: command, e.g. "srun --mpi=pmix -n {ranks}"; empty: the launcher of the MPI library, or Slurm's.
+        nodes: number of nodes; 0: unknown.
+        ranks_per_node: maximum number of ranks of a node; 0: the launcher decides, so that it is unknown.
+        made_clocks: True: figures about clocks give each rank a made clock (see runs.py); False: they compare the
+            nodes' clocks.
+        sample: maximum number of ranks that are compared one by one.
+        seconds: time for which the drift of clocks is observed; 0: the default of the figure.
+        published: True: `MPIX_Harmonize` is also measured as its paper configures it.
     """
 
     cores: int
@@ -63,38 +68,43 @@ class Site:
     seconds: float = 0.0
     published: bool = False
 
-    # What another kind of site has in place of these.
+    # Values that the subclass for simulated clusters replaces.
     node_word: ClassVar[str] = "node"
-    linear: ClassVar[str] = "basic_linear"  # name of the broadcast from the root to each
+    linear: ClassVar[str] = "basic_linear"  # algorithm of MPI_Bcast: a message from the root to each rank
     sizes: ClassVar[str] = "4,16,64,256,1K,4K,16K,64K,256K,1M"  # of figures over message sizes
-    exact: ClassVar[bool] = False  # no busy processor disturbs an exchange, and each takes long to make: few do
+    # True: exchanges of clocks are not disturbed by a busy processor, but slow to simulate, so that schemes use few.
+    exact: ClassVar[bool] = False
     verb: ClassVar[str] = "measured here"
-    lead: ClassVar[tuple[str, ...]] = ()  # of a page
-    remark_on_matrix: ClassVar[str] = ""  # in captions
-    remark_on_lines: ClassVar[str] = ""
-    paper: str = ""  # the paper's numbers of ranks, in words, where a site has them
+    lead: ClassVar[tuple[str, ...]] = ()  # first lines of a page
+    remark_on_matrix: ClassVar[str] = ""  # ends captions of matrices
+    remark_on_lines: ClassVar[str] = ""  # ends captions of lines
+    paper: str = ""  # the paper's numbers of ranks, in words; empty: not of a simulation
 
     @property
     def here(self) -> str:
-        """What the site is called in a sentence."""
+        """The name of the site in a sentence."""
         return "this machine" if self.one_machine else "this job"
 
     @property
     def remark(self) -> str:
-        """Choices made for several nodes, in one line before the first launch; empty for one machine."""
+        """A line on defaults for several nodes, printed before the first launch; empty for one machine."""
         if self.nodes == 1:
             return ""
         return f"clocks: {self.clocks}; ranks compared one by one: at most {self.sample}"
 
     def described(self, each: str) -> tuple[str, str]:
-        """How figures were measured, and whose clocks, in sentences."""
+        """Returns two texts: how figures were measured, and the clocks that were compared.
+
+        Args:
+            each: number of launches of each configuration, in words.
+        """
         return (
             f"Measured {self.place} with {self.listed} ranks, {each}, under {', '.join(self.benches)}.",
             f"Figures about clocks: {self.clocks}. Where ranks are compared one by one, at most {self.sample} are.",
         )
 
     def where(self, library: str, ranks: int, per_node: int) -> dict[str, object]:  # noqa: ARG002
-        """Where a run was, as columns of a table."""
+        """Returns columns of the table of runs that say where a run was executed."""
         return {"MPI library": library}
 
     def command(self, library: str, ranks: int, per_node: int, words: Sequence[str]) -> str:
@@ -103,11 +113,11 @@ class Site:
         return f"{launcher} downbeat-bench {shlex.join(words)}"
 
     def library(self, name: str, per_node: int) -> Library:
-        """Returns an MPI library, and how it starts programs here."""
+        """Returns an MPI library with its downbeat-bench and launcher, for a plan."""
         return Library(name, self.benches[name], self.launcher_of(name), ranks_per_node=per_node)
 
     def choices(self, collective: str, algorithms: list[str]) -> list[str]:  # noqa: ARG002
-        """Returns the algorithms of Open MPI that can be chosen, of some."""
+        """Returns the algorithms of Open MPI that this site can choose, from those that a figure has."""
         return algorithms
 
     def launch_seconds(
@@ -118,17 +128,21 @@ class Site:
         operations: Sequence[str] = (),  # noqa: ARG002
         messages: float = 0.0,  # noqa: ARG002
     ) -> float:
-        """The time of a launch, roughly, which measures for some seconds, or as its samples and messages take."""
+        """Returns the estimated duration of a launch, s.
+
+        On a machine, that is the start of the ranks and the time `measuring`, s. A simulation takes as long as its
+        samples, operations and messages take to simulate.
+        """
         return start_seconds(ranks) + measuring
 
     @property
     def one_machine(self) -> bool:
-        """True if all ranks are on this machine, and read its one clock."""
+        """True if all ranks are on this machine, and read the same clock."""
         return self.nodes == 1
 
     @property
     def node(self) -> int:
-        """The most ranks of one node that have a core each, for figures of one full node."""
+        """The largest number of ranks that have a core each on one node, for figures of one full node."""
         limits = [limit for limit in (self.cores, self.ranks_per_node) if limit]
         if not limits:
             return self.most
@@ -136,53 +150,58 @@ class Site:
 
     @property
     def full(self) -> int:
-        """The most ranks that have a core each, on whatever nodes."""
+        """The largest number of ranks that have a core each, on all nodes together."""
         return max((count for count in self.counts if not self.crowded(count)), default=self.counts[0])
 
     @property
     def most(self) -> int:
-        """The most ranks there are, for figures of many nodes."""
+        """The largest number of ranks, for figures of many nodes."""
         return self.counts[-1]
 
     def crowded(self, ranks: int, per_node: int = 0) -> bool:
-        """Returns true if so many ranks share cores; `per_node` where a run has its own."""
+        """Returns true if this number of ranks share cores.
+
+        Args:
+            ranks: of a launch.
+            per_node: maximum number of ranks of a node; 0: that of the site.
+        """
         return Job("", self.nodes, self.cores).crowded(ranks, per_node or self.ranks_per_node)
 
     @property
     def all_cores(self) -> int:
-        """The cores of all nodes."""
+        """The number of cores of all nodes."""
         return self.cores * max(1, self.nodes)
 
     @property
     def apart(self) -> int:
-        """The ranks whose clocks drift apart: one on each node, or as many as one node has at most."""
+        """The number of ranks with separate clocks: one on each node; with made clocks, all ranks."""
         return self.nodes if self.placed and not self.made_clocks else self.most
 
     @property
     def alone(self) -> int:
-        """The most ranks with a node each; `full` where a run cannot say how many a node gets."""
+        """The largest number of ranks with a node each; `full` if runs cannot place ranks on nodes."""
         return min(self.nodes, self.most) if self.placed and self.nodes > 1 else self.full
 
     @property
     def placed(self) -> bool:
-        """True if a run can say how many ranks each of several nodes gets."""
+        """True if there are several nodes and a run can set the number of ranks of a node."""
         return self.nodes > 1 and self.ranks_per_node > 0
 
     def spread(self, ranks: int) -> int:
-        """Returns the most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
+        """Returns the ranks per node that spread ranks evenly over all nodes; 0: the launcher decides."""
         return math.ceil(ranks / self.nodes) if self.placed else 0
 
     def sampled(self, numbers: Sequence[int]) -> list[int]:
-        """Returns those of some ranks that are compared one by one."""
+        """Chooses the ranks that are compared one by one, at most `sample`."""
         return evenly(numbers, self.sample)
 
     def launcher_of(self, library: str) -> str:
-        """Returns the command that starts programs of a library; empty: that which it has itself."""
+        """Returns the command that starts programs of a library; empty: the library's default."""
         return self.launcher or job_launcher(self.benches[library], self.placed)
 
     @property
     def place(self) -> str:
-        """Where ranks run."""
+        """The place of the ranks in words, e.g. "on 4 nodes, 8 ranks each"."""
         if self.nodes == 1:
             return f"on {self.cores} cores"
         if not self.nodes:
@@ -190,7 +209,7 @@ class Site:
         each = f", {counted(self.ranks_per_node, 'rank')} each" if self.ranks_per_node else ""
         return f"on {self.nodes} nodes" + (each or (f", {self.cores} cores each" if self.cores else ""))
 
-    # Phrases of what figures can show at the site.
+    # Phrases for texts of figures, and conditions of `Figure.can_show`.
 
     @property
     def listed(self) -> str:
@@ -220,19 +239,20 @@ class Site:
 
     @property
     def any(self) -> bool:
-        """A condition that every site meets."""
+        """A condition that every site meets."""  # `can_show` reads it by name
         return True
 
     @property
     def clocks(self) -> str:
-        """Which clocks figures about clocks compare."""
+        """The clocks that figures about clocks compare, in words."""
         return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
 
     def want(self, what: str) -> str:
+        """Returns the reason why a figure cannot be measured without `what`, e.g. a library."""
         return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
 
     def first_of(self, libraries: Sequence[str]) -> str | None:
-        """Returns the first of some libraries that there is."""
+        """Returns the first of some libraries that is available; None: none is."""
         return next((name for name in libraries if name in self.benches), None)
 
     def main(self) -> str:
@@ -240,14 +260,22 @@ class Site:
         return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
 
     def libraries(self, which: str) -> list[str]:
-        """Returns "main", the library of figures that do not compare any, "openmpi" if it is there, or "two"."""
+        """Returns the libraries of a figure.
+
+        Args:
+            which: "main": the library of figures that do not compare libraries. "openmpi": Open MPI if available, else
+                none. "two": two libraries to compare.
+        """
         if which == "two":
             return list(self.two_libraries)
-        return [name for name in (self.main() if which == "main" else self.first_of(OPEN_MPI),) if name]
+        if which == "main":
+            return [self.main()]
+        open_mpi = self.first_of(OPEN_MPI)
+        return [open_mpi] if open_mpi else []
 
     @property
     def two_libraries(self) -> dict[str, str]:
-        """Two libraries with their labels: Hunold's Intel MPI and what stands for MVAPICH first, else any two."""
+        """Two libraries with their labels: if available those of Hunold 2015 (MPICH for MVAPICH), else any two."""
         families = {
             "intelmpi": "Intel MPI",
             self.first_of(MPICH): "MPICH (for MVAPICH)",
@@ -258,15 +286,15 @@ class Site:
 
     @property
     def linear_broadcast(self) -> str:
-        """The choice of the linear broadcast of Hoefler's models, where the library is known."""
+        """Option --algorithm for the linear broadcast of Hoefler's models; empty if the library's name is unknown."""
         return f"bcast={self.linear}" if self.main() in OPEN_MPI else ""
 
     def repetitions(self, usual: int) -> int:
-        """Returns the number of samples."""
+        """Returns the number of samples per cell."""
         return min(usual, 5) if self.quick else usual
 
     def worth(self, ranks: int) -> str:
-        """Describes where so many ranks run here."""
+        """Describes the cores and nodes of a number of ranks at this site."""
         if self.crowded(ranks):
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
         if not self.placed:
@@ -292,11 +320,11 @@ def site_at_hand(
     clocks: str = "",
     sample: int = SAMPLE,
 ) -> Site:
-    """Returns the machine or the job at hand; empty arguments take its defaults.
+    """Returns the machine or the job at hand; arguments that are empty or 0 take its defaults.
 
     Raises:
-        UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
-            launcher that cannot be one; clocks that there are not.
+        UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; the
+            launcher is not valid; unknown clocks, or real clocks on one node.
     """
     command = launcher_at(launcher, Path()) if launcher else ""
     check_placing(command, ranks_per_node)
@@ -305,7 +333,7 @@ def site_at_hand(
     nodes = job.nodes
     if not nodes and ranks_per_node and ranks:
         nodes = nodes_for(max(ranks), ranks_per_node)
-    per_node = 0
+    per_node = 0  # unknown if the launcher does not take the number of ranks per node
     if nodes > 1 and (places_ranks(command) or not command):
         per_node = ranks_per_node or math.ceil(job.ranks / nodes) or job.cpus
     counts = sorted(set(ranks)) or usual_counts(job, nodes * per_node)
@@ -327,18 +355,23 @@ def site_at_hand(
 
 
 def usual_counts(job: Job, room: int) -> list[int]:
-    """Returns the default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
-    most = room or job.ranks or job.nodes * job.cpus
-    if not most:
+    """Returns the default numbers of ranks: powers of two, and on several nodes also the maximum.
+
+    Args:
+        job: the machine or the job.
+        room: maximum number of ranks on several nodes; 0: unknown.
+    """
+    max_ranks = room or job.ranks or job.nodes * job.cpus
+    if not max_ranks:
         raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")
     if job.nodes == 1 and not job.ranks:
-        most *= 2  # what ranks without a core of their own look like
-    powers = [2**i for i in range(1, max(2, most).bit_length())]
-    return sorted({*powers, most}) if job.nodes > 1 else powers
+        max_ranks *= 2  # includes a number of ranks that share cores, to show their effect
+    powers = [2**i for i in range(1, max(2, max_ranks).bit_length())]
+    return sorted({*powers, max_ranks}) if job.nodes > 1 else powers
 
 
 def benches_of(libraries: Sequence[str]) -> dict[str, str]:
-    """Returns the downbeat-bench of each library that may be used; of all that are built if none is named."""
+    """Returns library -> path of downbeat-bench; without names, of all libraries for which it is built."""
     for name in libraries:
         if name not in LIBRARIES:
             raise UsageError(f"--mpi {name}: unknown; valid are {', '.join(LIBRARIES)}")
@@ -350,7 +383,7 @@ def benches_of(libraries: Sequence[str]) -> dict[str, str]:
 
 
 def parse_ranks(text: str) -> list[int]:
-    """Parses numbers of ranks, as "2,4".
+    """Parses numbers of ranks, e.g. "2,4"; empty text is an empty list.
 
     Raises:
         UsageError: a word is not a positive number.

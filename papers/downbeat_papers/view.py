@@ -1,4 +1,7 @@
-"""The view of figures: the verdicts first, then picture, claims, both machines, and details."""
+"""Builds the view of a figure: verdicts first, then picture, claims, the paper's machine and ours, and details.
+
+Also the view of several figures on one page (`report_view`).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from downbeat_papers import words
 from downbeat_papers.evidence import Evidence
 from downbeat_papers.figure import PAPERS, Configured, Figure, not_drawn
 from downbeat_papers.judgement import CONFIRMED, NOT_CONFIRMED, RULE, UNDECIDED, Judged, judge
-from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
+from downbeat_papers.results import NoSamplesError, Results, clocks_compared, node_count
 from downbeat_papers.runs import Run
 from downbeat_papers.simulated import platforms
 from downbeat_papers.site import Site
@@ -29,7 +32,7 @@ PAGE = Depth.PAGE
 def figure_view(figure: Figure, results: Results) -> View:
     """Draws a figure and judges its claims."""
     warnings = conditions(results)
-    if not results.have():
+    if not results.labels():
         return laid_out(figure, results.site, [words.NotDrawn("no launch is complete"), *warnings])
     try:
         findings, pictures = figure.findings(results), figure.pictures(results)
@@ -43,7 +46,7 @@ def figure_view(figure: Figure, results: Results) -> View:
 
 
 def failed_view(figure: Figure, site: Site, error: Exception) -> View:
-    """Returns a figure that failed, so that the others are not lost with it."""
+    """Returns the view of a figure that raised an error, so that the page still shows the other figures."""
     raised = traceback.extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {message} ({Path(raised.filename).name}:{raised.lineno})"
@@ -51,19 +54,19 @@ def failed_view(figure: Figure, site: Site, error: Exception) -> View:
 
 
 def conditions(results: Results) -> list[Fact]:
-    """Returns the conditions of the launches that limit what they show."""
-    site, have = results.site, [results.run(label) for label in results.have()]
+    """Returns warnings on the launches: conditions that limit the value of their numbers."""
+    site, measured = results.site, [results.run(label) for label in results.labels()]
     facts: list[Fact] = []
-    for label, failed in results.lacking().items():
+    for label, failed in results.missing_launches().items():
         launches = failed + len(results.launches.get(label, ()))
         facts.append(words.LaunchesFailed(label, failed, launches, f"{results.figure}/{label}/failed"))
-    files = {run.label: results.datasets(run.label) for run in have}
+    files = {run.label: results.datasets(run.label) for run in measured}
     facts += map(words.Simulated, platforms(data.attrs for launches in files.values() for data in launches))
-    if crowded := [run for run in have if run.crowded(site)]:
+    if crowded := [run for run in measured if run.crowded(site)]:
         ranks = tuple(sorted({run.ranks for run in crowded}))
         facts.append(words.RanksShareCores(tuple(run.label for run in crowded), ranks, site.all_cores))
-    single = (run.label for run in have if run.ranks <= run.per_node(site))
-    if spread := tuple(label for label in single if nodes_seen(files[label][0]) > 1):
+    fit_on_a_node = (run.label for run in measured if run.ranks <= run.per_node(site))
+    if spread := tuple(label for label in fit_on_a_node if node_count(files[label][0]) > 1):
         facts.append(words.RanksSpread(spread))
     if site.quick or site.launches == 1:
         facts.append(words.FewMeasurements(site.quick))
@@ -85,18 +88,28 @@ def laid_out(
     pictures: Sequence[Picture] = (),
     results: Results | None = None,
 ) -> View:
-    """Returns a figure as a view, as far as it could be drawn and judged."""
-    counts, rows = counts_of(judged), [row_of(each) for each in judged]
+    """Returns the view of a figure.
+
+    Args:
+        figure: the figure.
+        site: where it was measured.
+        warnings: on its launches.
+        judged: its claims with verdicts; empty if it could not be drawn.
+        pictures: its pictures; empty if it could not be drawn.
+        results: its launches, for details; None if it could not be drawn.
+    """
+    counts, rows = counts_of(judged), [row_of(claim) for claim in judged]
     configured = figure.kind.configured(site) if isinstance(figure.kind, Configured) else ""
     setup = f"The paper measured: {figure.setup}"
     here = " ".join([f"{site.here.capitalize()} can show: {figure.shows(site)}.", *filter(None, (configured,))])
     table = pd.DataFrame(rows).reindex(columns=["claim", "paper", "here", "verdict"])
-    runs = [run_row(run, results) for run in results.runs] if results else []
-    commands = tuple(command(run, site) for run in results.runs) if results else ()
+    planned = results.runs if results else ()
+    runs = [run_row(run, results) for run in planned] if results else []
+    commands = tuple(command(run, site) for run in planned)
+    attributes = [data.attrs for label in results.labels() for data in results.datasets(label)] if results else []
     shared = f"The launches are those of {figure.data}." if figure.data else ""
-    files = [data.attrs for label in results.have() for data in results.datasets(label)] if results else []
-    ended = clock_check_text(files)
-    clocks = f"Clocks when launches ended: {ended}." if ended != UNCHECKED else ""
+    clock_check = clock_check_text(attributes)
+    clocks = f"Clocks when launches ended: {clock_check}." if clock_check != UNCHECKED else ""
     title = f"{figure.reference}: {figure.title}"
     blocks: list[Block] = [
         Heading(title, long(counts)),
@@ -111,7 +124,7 @@ def laid_out(
         *pictures[1:],
     ]
     if results:
-        tested = tuple((each.finding.claim, tested_text(each)) for each in judged if each.verdict)
+        tested = tuple((claim.finding.claim, tested_text(claim)) for claim in judged if claim.verdict)
         remarks = [Line(text) for text in (shared, clocks) if text]
         details = (*remarks, Terms(tested), Command(commands), Table("Runs", pd.DataFrame(runs), depth=PAGE))
         blocks.append(Folded("Details: tests, runs, commands", details))
@@ -125,15 +138,15 @@ def laid_out(
 
 def counts_of(judged: Iterable[Judged]) -> words.ClaimCounts:
     """Returns the number of claims with each verdict."""
-    counts = Counter(each.verdict for each in judged)
+    counts = Counter(claim.verdict for claim in judged)
     return words.ClaimCounts(counts[CONFIRMED], counts[NOT_CONFIRMED], counts[UNDECIDED])
 
 
 def verdict_lines(judged: Iterable[Judged]) -> list[Line]:
-    """Returns the claims that are confirmed, those that are not, and those that are undecided, by reason."""
+    """Returns a line per verdict with its claims: confirmed, not confirmed, undecided (a line per reason)."""
     claims: dict[tuple[str, str], list[str]] = {}
-    for each in judged:
-        claims.setdefault((each.verdict, each.reason), []).append(each.finding.claim)
+    for claim in judged:
+        claims.setdefault((claim.verdict, claim.reason), []).append(claim.finding.claim)
     return [
         Line(words.ClaimsOfVerdict(verdict, tuple(names), reason), label=verdict, brief=True)
         for group in (CONFIRMED, NOT_CONFIRMED, UNDECIDED)
@@ -143,7 +156,7 @@ def verdict_lines(judged: Iterable[Judged]) -> list[Line]:
 
 
 def row_of(judged: Judged) -> dict[str, object]:
-    """Returns a claim, or a number to compare, with all its numbers."""
+    """Returns the row of a claim, or of a number to compare, in the table of claims and in JSON."""
     finding, evidence = judged.finding, judged.finding.evidence
     return {
         **{name: getattr(finding, name) for name in ("claim", "paper", "here")},
@@ -160,7 +173,7 @@ def tested_text(judged: Judged) -> str:
 
 
 def command(run: Run, site: Site) -> str:
-    """Returns the command of a run."""
+    """Returns the shell command that starts a launch of a run."""
     arguments = [*run.operations]
     for name, value in run.options.items():
         arguments += [f"--{name}", value] if value else [f"--{name}"]
@@ -169,24 +182,33 @@ def command(run: Run, site: Site) -> str:
 
 
 def run_row(run: Run, results: Results) -> dict[str, object]:
-    """Returns a row about a run: on how many nodes, and with whose clocks, according to its first launch."""
+    """Returns the row of a run in the table of runs; nodes and clocks are those of its first launch."""
     where = results.site.where(run.library, run.ranks, run.per_node(results.site))
-    first = results.datasets(run.label)[0] if run.label in results.have() else None
-    seen = {"nodes": "" if first is None else nodes_seen(first), "clocks": "" if first is None else clocks_seen(first)}
-    return {"run": run.label, **where, "ranks": run.ranks, **seen, "launches": len(results.launches.get(run.label, ()))}
+    observed: dict[str, object] = {"nodes": "", "clocks": ""}
+    if run.label in results.labels():
+        first = results.datasets(run.label)[0]
+        observed = {"nodes": node_count(first), "clocks": clocks_compared(first)}
+    launches = len(results.launches.get(run.label, ()))
+    return {"run": run.label, **where, "ranks": run.ranks, **observed, "launches": launches}
 
 
 def report_view(figures: Sequence[Figure], views: Sequence[View], site: Site) -> View:
-    """Returns the view of several figures, or of a single one; each may have a site of its own."""
+    """Returns the page of one or several figures.
+
+    Args:
+        figures: the figures.
+        views: their views.
+        site: the site whose setup the page describes; in a simulation, each figure has its own.
+    """
     single = len(views) == 1
     title = figures[0].reference if single else f"{len(views)} figures of the papers"
     measured, clocks = site.described(f"up to {site.launches} launches of each configuration")
     sources = "; ".join(dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures))
-    each = [fact for view in views for fact in view.facts if isinstance(fact, words.ClaimCounts)]
+    figure_counts = [fact for view in views for fact in view.facts if isinstance(fact, words.ClaimCounts)]
     counts = words.ClaimCounts(
-        sum(fact.confirmed for fact in each),
-        sum(fact.not_confirmed for fact in each),
-        sum(fact.undecided for fact in each),
+        sum(fact.confirmed for fact in figure_counts),
+        sum(fact.not_confirmed for fact in figure_counts),
+        sum(fact.undecided for fact in figure_counts),
     )
     blocks = [block for view in views for block in view.blocks]
     if single:  # the page begins with the counts

@@ -1,4 +1,4 @@
-"""The facts that a figure's view states, each with its one wording."""
+"""Defines the facts in the view of a figure: a dataclass of numbers for each, and its wording (see output/words.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from downbeat.text import counted, listed
 from downbeat_papers.judgement import CONFIRMED, NOT_CONFIRMED, UNDECIDED
 from downbeat_papers.simulated import model_line
 
-MOST_NAMED = 6  # claims in a sentence; the table has all
+MAX_NAMED = 6  # claims in a sentence; the table has all
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def _(fact: ClaimCounts) -> str:
 
 @dataclass(frozen=True)
 class ClaimsOfVerdict(Fact):
-    """Claims with the same verdict; of undecided ones those with the same reason."""
+    """Claims with the same verdict; undecided claims also have the same reason."""
 
     verdict: str
     claims: tuple[str, ...]
@@ -48,14 +48,14 @@ def _(fact: ClaimsOfVerdict) -> str:
 def _(fact: ClaimsOfVerdict) -> str:
     if fact.reason:
         return f"{fact.reason} ({counted(len(fact.claims), 'claim')})"
-    named = [f"that {claim}" for claim in fact.claims[:MOST_NAMED]]
+    named = [f"that {claim}" for claim in fact.claims[:MAX_NAMED]]
     more = len(fact.claims) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
 
 @dataclass(frozen=True)
 class NotDrawn(Fact):
-    """A figure without pictures; complete launches are in the directory, if there is one."""
+    """A figure without pictures, and the directory of its complete launches; empty: there are none."""
 
     reason: str
     directory: str = ""
@@ -103,7 +103,7 @@ def _(fact: RanksShareCores) -> str:
 
 @dataclass(frozen=True)
 class RanksSpread(Fact):
-    """Runs for a single node that the launcher spread over several."""
+    """Runs for a single node that the launcher started on several nodes."""
 
     runs: tuple[str, ...]
 

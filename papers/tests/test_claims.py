@@ -16,9 +16,9 @@ from downbeat_papers.claims import (
     Claim,
     Facts,
     Finding,
-    Found,
     Measure,
     Measured,
+    Outcome,
     between,
     comparisons,
     evidence_of,
@@ -208,7 +208,7 @@ PLANTED: dict[str, Measured] = {
     "rising": {"2": around(1.0), "4": around(2.0), "8": around(3.0)},
     "nowhere": {},
     "hidden": missing("a wall is before it"),
-    "code": Found(Evidence(0.001, 0.999, 5, ""), "as code found it"),
+    "code": Outcome(Evidence(0.001, 0.999, 5, ""), "as code found it"),
 }
 
 
@@ -382,7 +382,7 @@ def test_the_view_has_the_offsets_of_clocks_at_the_end_of_launches(tmp_path: Pat
 
 def test_lacking_launches_and_shared_cores_are_facts(tmp_path: Path) -> None:
     results = launched(tmp_path, 2, 2)
-    assert results.lacking() == {"a": 3}
+    assert results.missing_launches() == {"a": 3}
     assert words.LaunchesFailed("a", 3, 5, "f/a/failed") in figure_view(FIGURE, results).facts
     assert results.crowding(2) == ""
     assert results.crowding(4)

@@ -74,7 +74,7 @@ def test_a_common_start_is_no_better_than_its_clock(
     bounds_ns: tuple[float, float], true: bool, at_most_us: list[float], compared: bool
 ) -> None:
     apart = skews(Maker(np.random.default_rng(1), 2, effect=True))
-    label = next(label for label in apart.have() if apart.run(label).ranks == apart.site.full)
+    label = next(label for label in apart.labels() if apart.run(label).ranks == apart.site.full)
 
     def at(bound: float, data: xr.Dataset) -> xr.Dataset:
         known = data.assign_attrs(error_bound_s=bound * 1e-9)

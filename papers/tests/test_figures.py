@@ -29,7 +29,7 @@ from downbeat.text import evenly
 from downbeat_command import downbeat
 from downbeat_papers import words
 from downbeat_papers.claims import Facts
-from downbeat_papers.figure import FIGURES, FOLDER, figures_of, find_figures, not_drawn, own_data
+from downbeat_papers.figure import FIGURES, FOLDER, data_figure, figures_of, find_figures, not_drawn
 from downbeat_papers.judgement import judge
 from downbeat_papers.kinds import (
     cells,
@@ -298,12 +298,12 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     name: str, quick: Site, measured: dict[str, Results], tmp_path: Path
 ) -> None:
     figure = FIGURES[name]
-    source = own_data(figure)
+    source = data_figure(figure)
     key = repr(source.runs(quick))
     if key not in measured:
         measured[key] = perform(source, quick, tmp_path, again=False, say=lambda _: None)
     results = measured[key]
-    assert results.have() == [run.label for run in source.runs(quick)]
+    assert results.labels() == [run.label for run in source.runs(quick)]
     view = report_view([figure], [figure_view(figure, results)], quick)
     assert view.pictures and all(len(picture.numbers) for picture in view.pictures)
     assert words.FewMeasurements(quick=True) in view.facts

@@ -17,7 +17,7 @@ from downbeat.run.bench import built
 from downbeat.run.simulation import SIMULATOR, SimulatorMessages, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated, words
-from downbeat_papers.figure import FIGURES, System, own_data
+from downbeat_papers.figure import FIGURES, System, data_figure
 from downbeat_papers.listing import estimated_seconds
 from downbeat_papers.perform import perform, plan_of
 from downbeat_papers.results import Results
@@ -38,7 +38,7 @@ def simulated_launches(
     """Returns the launches of a figure on a simulated cluster, all of them."""
     site = simulated_site(FIGURES[name], ranks, platform, launches, quick)
     results = perform(FIGURES[name], site, where, again=False, say=lambda _: None)
-    assert not results.lacking()
+    assert not results.missing_launches()
     return results
 
 
@@ -50,7 +50,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_figure_is_simulated_or_says_why_not() -> None:
     for name, figure in FIGURES.items():
-        assert own_data(figure).simulated, name
+        assert data_figure(figure).simulated, name
     with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
         simulated_site(FIGURES["hunold2015-fig5"], [])
 

@@ -21,7 +21,7 @@ from downbeat.comparison.conditions import factor_number
 from downbeat.output.fields import BARRIER, COMMON_START
 from downbeat.run.experiment import Launch
 from downbeat.text import name_of, seconds_of, split_list
-from downbeat_papers.figure import FIGURES, own_data
+from downbeat_papers.figure import FIGURES, data_figure
 from downbeat_papers.kinds.cells import Cells, ReduceMatrix
 from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, steps
 from downbeat_papers.kinds.late_arrival import LateArrival
@@ -223,7 +223,7 @@ STAMPED: Mapping[str, Callable[[Maker, int], Sequence[tuple[Floats, ...]]]] = {
 
 def cell_world(name: str) -> World:
     def world(maker: Maker) -> SimulatedResults:
-        runs = own_data(FIGURES[name]).runs(site_of())
+        runs = data_figure(FIGURES[name]).runs(site_of())
         timed = isinstance(kind := FIGURES[name].kind, Cells) and bool(kind.timelines)
         files = {run.label: [sample_file(run)] for run in runs} if timed else {}
         if name in STAMPED:
@@ -298,7 +298,7 @@ def clock_world(
     barrier: Callable[[Maker], float] = lambda _: 1.0,
 ) -> World:
     def world(maker: Maker) -> SimulatedResults:
-        runs = own_data(FIGURES[name]).runs(site_of())
+        runs = data_figure(FIGURES[name]).runs(site_of())
         files: dict[str, list[xr.Dataset]] = {}
         for run in runs:
             schemes, waits = split_list(run.options["schemes"]), list(map(float, run.options["waits"].split(",")))
@@ -423,7 +423,7 @@ def shaped(name: str, make: Callable[..., Any]) -> World:
         counts: tuple[int, ...] = (16, 32, 64, 128, 256, 512, 1024) if getattr(figure.kind, "up_to", 0) else RANKS
         counts = (*RANKS, 2048, 4096) if name in ("niethammer2016-fig6", "niethammer2016-fig8") else counts
         sites = [(4,), (8,)] if make is offsets else [counts]  # of one node, and of two
-        runs = [run for some in sites for run in own_data(figure).runs(site_of(some))]
+        runs = [run for some in sites for run in data_figure(figure).runs(site_of(some))]
         made = make(maker, figure, runs)
         if isinstance(figure.kind, LateArrival):
             return results_of(runs, made, ranks=counts)

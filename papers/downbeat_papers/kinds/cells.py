@@ -1,6 +1,6 @@
-"""Figures whose measures are columns of cells: the entries in `figures/*.toml` say all that is measured and drawn.
+"""Draws and measures figures whose numbers are columns of cells (`Results.cells`), as entries in `figures/*.toml` say.
 
-Beside them are those whose claims take more than columns: the matrix of reductions and barriers, and two libraries.
+Subclasses have claims that need more than columns: the matrix of reductions and barriers, and two libraries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Heat, Line, Panel, box_of
 from downbeat.text import MICROSECONDS, bytes_text
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
+from downbeat_papers.claims import NOT_MEASURED, Facts, Measure, Measured, Outcome, missing, undecided
 from downbeat_papers.draw import Sample, median_line, median_sample
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, half, halves, some
 from downbeat_papers.results import (
@@ -41,14 +41,14 @@ LARGEST = "latency_max_median"  # median over calls of the largest latency over 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over a field of cells.
+    """A picture of lines over a column of cells, as an entry of `figures/*.toml` declares it.
 
     Attributes:
         title: of the picture.
         caption: of the picture.
-        x: a field of cells.
-        panels: by title, the fields that choose cells.
-        series: by label, fields that choose cells, and the `column` of the values.
+        x: the column of cells on the horizontal axis.
+        panels: title of the panel -> values of columns that choose its cells.
+        series: label of the line -> values of columns that choose its cells, and `column`, the drawn statistic.
         axes: arguments of `Panel`.
         scale: factor for `x`.
     """
@@ -64,15 +64,15 @@ class Lines:
 
 @dataclass(frozen=True)
 class Timelines:
-    """Timelines of single samples.
+    """A picture with a timeline of a single sample per cell, as an entry of `figures/*.toml` declares it.
 
     Attributes:
         title: of the picture.
         caption: of the picture.
-        text: above each; may have {value}, {ranks} and {one}, a `Sample`.
-        by: a variable of the cells in a file.
-        values: those of it that are drawn, with their names.
-        metric: the sample with its median is drawn.
+        text: title of each timeline; may contain {value}, {ranks} and {one}, a `Sample`.
+        by: a variable of cells in the file of a launch.
+        values: value of that variable -> its name in the title; a timeline for each.
+        metric: the sample with the median of this metric is drawn.
     """
 
     title: str
@@ -85,18 +85,16 @@ class Timelines:
 
 @dataclass(frozen=True)
 class Cells:
-    """Operations in one or several runs.
+    """A figure on operations in one or several runs. All attributes are from an entry of `figures/*.toml`.
 
-    Cells are chosen by columns of `Results.cells`; {last} is the last rank.
+    Cells are chosen by values of columns of `Results.cells`; in values, {last} is the number of the last rank.
 
     Attributes:
         run: arguments of `declared_runs`.
-        usual: columns that all cells share.
-        measures: by name, a `column` in s of the cell with the given columns, or that of a series `of` the lines;
-            without either, series by place. `ranks` may be "node"; `each_run` measures every run, by number of ranks;
-            `pairs` are the ratios of series, two by two.
-        lines: the fields of `Lines`; none: no picture of lines.
-        timelines: the fields of `Timelines`; none: no picture of timelines.
+        usual: values of columns that all cells share.
+        measures: name of the measure -> arguments of `measured`.
+        lines: attributes of `Lines`; empty: no picture of lines.
+        timelines: attributes of `Timelines`; empty: no picture of timelines.
     """
 
     run: Entry = field(default_factory=dict)
@@ -127,38 +125,48 @@ class Cells:
         pairs: Iterable[str] = (),
         **where: Any,  # noqa: ANN401
     ) -> Measured:
-        """Returns a measure in us."""
+        """Returns a measure in us, or measures by position.
+
+        Args:
+            results: the launches.
+            of: label of a series of the lines, whose values of columns are added to `where`.
+            each_run: True: measures each run, by number of ranks.
+            pairs: names of series; the measure is their ratios, two by two.
+            where: values of columns that choose the cell, and `column`, the statistic, in s. Ranks "node" are
+                `Site.node`; `crowded` is the number of ranks that may share cores, if it is not `ranks`. Without
+                `column` and `of`: label of a series -> further arguments, measured by label.
+        """
         if pairs:
             return self.ratios(results, pairs, where)
         if of:
             return self.measured(results, **self.drawn_lines.series[of], **where)
         if "column" not in where:
-            return {position: self.measured(results, position, **entry) for position, entry in where.items()}
+            return {series: self.measured(results, series, **entry) for series, entry in where.items()}
         if where.get("ranks") == "node":
             where |= {"ranks": results.site.node}
         obstacle = results.crowding(where.pop("crowded", where.get("ranks", 1)))
         if each_run:
-            runs = [results.run(label) for label in results.have()]
+            runs = [results.run(label) for label in results.labels()]
             return {run.ranks: self.measured(results, label=run.label, crowded=run.ranks, **where) for run in runs}
         values = launch_values(results.launch_cells, **self.cell(results, where))
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
 
     def ratios(self, results: Results, pairs: Iterable[str], where: Entry) -> Measured:
-        """Returns the ratio of each two of some series, which are named by the first word of their labels."""
+        """Returns the ratio of each pair of series; `pairs` names series by the first word of their labels."""
         series = {label.partition(" ")[0]: entry for label, entry in self.drawn_lines.series.items()}
         cells = results.launch_cells
         times = {name: launch_values(cells, **self.cell(results, {**series[name], **where})) for name in pairs}
-        measured = combinations([name for name, values in times.items() if len(values)], 2)
-        ratios = {f"{left} / {right}": Measure(times[left] / times[right]) for left, right in measured}
+        combined = combinations([name for name, values in times.items() if len(values)], 2)
+        ratios = {f"{left} / {right}": Measure(times[left] / times[right]) for left, right in combined}
         return ratios or missing("too few samples are valid")
 
     def cell(self, results: Results, where: Entry) -> dict[str, Any]:
-        """Returns the columns that choose a cell."""
+        """Returns the values of columns that choose a cell: `usual` and `where`, with {last} replaced."""
         last = str(results.runs[0].ranks - 1)
 
         def filled(value: object) -> object:
             if isinstance(value, list):
-                return [filled(each) for each in value]
+                return [filled(element) for element in value]
             return value.replace("{last}", last) if isinstance(value, str) else value
 
         return {name: filled(value) for name, value in {**self.usual, **where}.items()}
@@ -177,21 +185,21 @@ class Cells:
         return tuple(drawn)
 
     def panel(self, results: Results, title: str, where: Entry) -> Panel:
-        """Returns lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
+        """Returns the panel of the cells that `where` chooses, in us; bars: smallest to largest launch."""
         cells, declared = results.launch_cells, self.drawn_lines
         lines: list[Line] = []
         for label, entry in declared.series.items():
             cell = self.cell(results, {**where, **entry})
             column = cell.pop("column")
             positions = np.unique(getattr(cells.where(cell), declared.x))
-            launches = [launch_values(cells, column, **cell, **{declared.x: at}) * MICROSECONDS for at in positions]
-            lines.append(median_line(label, [at * declared.scale for at in positions], launches, len(lines)))
+            launches = [launch_values(cells, column, **cell, **{declared.x: x}) * MICROSECONDS for x in positions]
+            lines.append(median_line(label, [x * declared.scale for x in positions], launches, len(lines)))
         return Panel(lines, title=title, **declared.axes)
 
     def median_samples(self, results: Results) -> list[tuple[str, Sample | None]]:
-        """Returns the sample with the median metric of some cells of each run, in the first launch, with its title."""
+        """Returns the titles and samples of the timelines of each run, from its first launch; None: no valid sample."""
         timelines, samples = self.drawn_timelines, []
-        for label in results.have():
+        for label in results.labels():
             data, ranks = results.datasets(label)[0], results.run(label).ranks
             for value, words in timelines.values.items():
                 sample = median_sample(data, cell_where(data, timelines.by, value), timelines.metric)
@@ -202,11 +210,12 @@ class Cells:
 
 def cell_where(data: xr.Dataset, by: str, value: str) -> int:
     """Returns the number of the first cell whose variable has a value; -1 if no cell has it."""
-    names = [str(each) for each in data[by].to_numpy()]
+    names = [str(name) for name in data[by].to_numpy()]
     return names.index(value) if value in names else -1
 
 
 def spaced(name: str) -> str:
+    """Returns the name of an algorithm in words, for labels."""
     return name.replace("_", " ")
 
 
@@ -215,8 +224,8 @@ class ReduceMatrix(Cells):
     """Latencies of reduce algorithms after barriers (Schuchart 2023, Fig. 2).
 
     Attributes:
-        columns: the barriers.
-        paper: the paper's numbers in us, by the reduce algorithm.
+        columns: algorithms of MPI_Barrier.
+        paper: algorithm of MPI_Reduce -> the paper's latencies after each barrier, us.
     """
 
     columns: tuple[str, ...] = ()
@@ -231,28 +240,28 @@ class ReduceMatrix(Cells):
             "order": self.order(launches),
         }
         if len(launches) > 1 and np.isfinite(launches).all():
-            measures |= self.as_much(launches)
+            measures |= self.effects(launches)
         if crowding or ranks == 2:
-            measures = {name: undecided(each, crowding or SAME_MESSAGE) for name, each in measures.items()}
+            measures = {name: undecided(measure, crowding or SAME_MESSAGE) for name, measure in measures.items()}
         rows = {name: self.barrier_effect(launches, name, crowding) for name in self.paper}
         words = {name: {"row": spaced(name), "factor": f"{self.factor(name):.1f}"} for name in self.paper}
         return Facts({"changed_by_barriers": rows, **measures}, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         title = f"Latency of reductions of 4 bytes after barriers, {results.runs[0].ranks} ranks [us]"
-        more = "The column harmonize is not in the paper: what the algorithms take from a common start."
-        more += results.site.remark_on_matrix
-        of_means = (
+        remark = "The column harmonize is not in the paper: what the algorithms take from a common start."
+        remark += results.site.remark_on_matrix
+        caption_of_means = (
             "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and standard "
-            f"deviation over launches. {more}"
+            f"deviation over launches. {remark}"
         )
-        of_medians = f"Median over launches of the launches' medians of the mean over ranks. {more}"
+        caption_of_medians = f"Median over launches of the launches' medians of the mean over ranks. {remark}"
         axes = ("barrier algorithm", "reduce algorithm")
         cells = results.launch_cells
         mean, median = self.heat(cells, LATENCY, "mean", "std"), self.heat(cells, MEDIAN, "median")
         return (
-            make_picture(name, title, of_means, [Panel([mean], *axes)]),
-            make_picture(f"{name}-medians", f"{title}: medians", of_medians, [Panel([median], *axes)]),
+            make_picture(name, title, caption_of_means, [Panel([mean], *axes)]),
+            make_picture(f"{name}-medians", f"{title}: medians", caption_of_medians, [Panel([median], *axes)]),
         )
 
     def factor(self, name: str) -> float:
@@ -260,13 +269,13 @@ class ReduceMatrix(Cells):
         return max(self.paper[name]) / min(self.paper[name])
 
     def heat(self, cells: LaunchCells, statistic: str, middle: str, deviation: str = "") -> Heat:
-        """Returns a statistic in us by reduce algorithm and by barrier, the common start last.
+        """Returns the heat map of a statistic in us, by reduce algorithm and barrier, with the common start last.
 
         Args:
             cells: of all launches.
-            statistic: of a cell.
-            middle: over launches, as pandas names it.
-            deviation: over launches, likewise; empty: none.
+            statistic: column of cells, in s.
+            middle: pandas' name of the average over launches, "mean" or "median".
+            deviation: pandas' name of the deviation over launches, e.g. "std"; empty: none.
         """
         starts = np.where(cells.synchronizer == BARRIER, cells.barrier_algorithm, COMMON_START)
         launches = pd.Series(cells.values(statistic)).groupby([cells.algorithm, starts])
@@ -279,55 +288,63 @@ class ReduceMatrix(Cells):
         return Heat(table(middle), table(deviation) if deviation else None, ".2f")
 
     def matrices(self, cells: LaunchCells) -> Floats:
-        """Returns the latencies of each launch after MPI_Barrier, shape (launches, reduce and barrier algorithms).
+        """Returns the latencies after MPI_Barrier in s, shape (launches, reduce algorithms, barrier algorithms).
 
-        In s; NaN where a launch has no valid sample of a cell.
+        NaN where a launch has no valid sample of a cell.
         """
         cells = cells[cells.synchronizer == BARRIER]
-        launches, times = np.unique(cells.launch), cells.values(LATENCY)
-        axes = [launches.tolist(), list(self.paper), list(self.columns)]
-        table = np.full([len(axis) for axis in axes], np.nan)
-        for time, *key in zip(times, cells.launch, cells.algorithm, cells.barrier_algorithm, strict=True):
-            if all(value in axis for value, axis in zip(key, axes, strict=True)):
-                table[tuple(axis.index(value) for value, axis in zip(key, axes, strict=True))] = time
+        launches, reductions, barriers = np.unique(cells.launch).tolist(), list(self.paper), list(self.columns)
+        table = np.full((len(launches), len(reductions), len(barriers)), np.nan)
+        times = cells.values(LATENCY)
+        for time, launch, reduction, barrier in zip(
+            times, cells.launch, cells.algorithm, cells.barrier_algorithm, strict=True
+        ):
+            if reduction in reductions and barrier in barriers:
+                table[launches.index(launch), reductions.index(reduction), barriers.index(barrier)] = time
         return table
 
-    def barrier_effect(self, launches: Floats, name: str, crowding: str) -> Found:
-        """Judges whether the barrier changes an algorithm's apparent time by half of the paper's factor.
+    def barrier_effect(self, launches: Floats, name: str, crowding: str) -> Outcome:
+        """Judges the claim that the barrier changes a reduce algorithm's time by half of the paper's factor.
 
-        The largest of several times is larger than the smallest even where they differ by noise alone. So all pairs
-        of barriers are tested, and the claim pays for their number.
+        The largest of several times exceeds the smallest by noise alone. So all pairs of barriers are tested, and
+        `some` corrects for their number.
+
+        Args:
+            launches: latencies, as in `matrices`.
+            name: of the reduce algorithm.
+            crowding: the obstacle; empty: none.
         """
         row = launches[:, list(self.paper).index(name)]
         measured = np.flatnonzero(~np.isnan(row).all(axis=0)) if len(row) else np.array([], int)
         if len(measured) < 2:
-            return Found(Undecidable(NOT_MEASURED), NOT_MEASURED)
+            return Outcome(Undecidable(NOT_MEASURED), NOT_MEASURED)
         means = {self.columns[barrier]: float(np.exp(np.nanmean(np.log(row[:, barrier])))) for barrier in measured}
         slow, fast = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
         border, pairs = half(self.factor(name)), permutations(measured, 2)
         evidence = some(factor_of(row[:, barrier] / row[:, other]).above(border) for barrier, other in pairs)
         here = f"{means[slow] / means[fast]:.2f}, {slow} / {fast}"
-        return Found(Undecidable(crowding) if crowding else evidence, here)
+        return Outcome(Undecidable(crowding) if crowding else evidence, here)
 
-    def as_much(self, launches: Floats) -> dict[str, Measured]:
-        """Returns the factors between barriers and between algorithms.
+    def effects(self, launches: Floats) -> dict[str, Measured]:
+        """Returns two measures: the factor between barriers, and the factor between algorithms.
 
-        Half of the launches choose: the algorithm that the barrier changes most, with its slowest and its fastest
-        barrier, and the slowest and the fastest algorithm after each barrier. The other half judge.
+        One half of the launches chooses the algorithm that the barrier changes most, its slowest and its fastest
+        barrier, and after each barrier the slowest and the fastest algorithm. The other half measures the factors.
         """
         choosing, judging = halves(np.log(launches))
         means = choosing.mean(axis=0)
         changed = int(np.ptp(means, axis=1).argmax())
-        most = judging[:, changed, means[changed].argmax()] - judging[:, changed, means[changed].argmin()]
+        over_barriers = judging[:, changed, means[changed].argmax()] - judging[:, changed, means[changed].argmin()]
         columns = range(len(self.columns))
-        each = judging[:, means.argmax(axis=0), columns] - judging[:, means.argmin(axis=0), columns]
+        over_algorithms = judging[:, means.argmax(axis=0), columns] - judging[:, means.argmin(axis=0), columns]
+        note = f"the barrier changes {list(self.paper)[changed]} most"
         return {
-            "most_over_barriers": Measure(np.exp(most), note=f"the barrier changes {list(self.paper)[changed]} most"),
-            "median_over_algorithms": Measure(np.exp(np.median(each, axis=1))),
+            "most_over_barriers": Measure(np.exp(over_barriers), note=note),
+            "median_over_algorithms": Measure(np.exp(np.median(over_algorithms, axis=1))),
         }
 
-    def order(self, launches: Floats) -> Found:
-        """Judges whether the order of two algorithms depends on the barrier."""
+    def order(self, launches: Floats) -> Outcome:
+        """Judges the claim that the order of two reduce algorithms depends on the barrier."""
         logs = np.log(launches)
         orders: list[Evidence] = []
         for algorithm, other in combinations(range(len(self.paper)), 2):
@@ -336,7 +353,7 @@ class ReduceMatrix(Cells):
             orders += [every((above[i], below[j])) for i, j in permutations(range(len(ratios)), 2)]
         means = pd.DataFrame(np.nanmean(logs, axis=0), index=list(self.paper), columns=list(self.columns))
         fastest = ", ".join(f"{fastest} after {name}" for name, fastest in means.idxmin().items())
-        return Found(some(orders), f"fastest is {fastest}")
+        return Outcome(some(orders), f"fastest is {fastest}")
 
 
 @dataclass(frozen=True)
@@ -344,8 +361,8 @@ class TwoLibraries(Cells):
     """Two libraries compared after an external barrier and after their own (Hunold 2015, Fig. 5).
 
     Attributes:
-        barriers: titles of panels by the synchronizer: the benchmark's own barrier, and the library's.
-        up_to: bytes, up to which the paper sees no clear winner.
+        barriers: synchronizer -> title of its panel: first the benchmark's own barrier, then the library's.
+        up_to: message size in bytes up to which the paper reports no clear winner.
     """
 
     barriers: Mapping[str, str] = field(default_factory=dict)
@@ -359,7 +376,7 @@ class TwoLibraries(Cells):
         needed = missing("two MPI libraries are needed")
         measures: dict[str, Measured] = {"shift_of_one": needed, "shift_of_the_other": needed}
         external, internal = self.barriers
-        # Within a launch both barriers are measured; launches of two libraries are not paired.
+        # A launch measures both barriers, so they are compared within it; launches of two libraries are not paired.
         if means.shape[1] == 4 and not means.empty:
             for name, (library, label) in zip(measures, results.site.two_libraries.items(), strict=True):
                 shift = means[internal, library] - means[external, library]
@@ -367,18 +384,18 @@ class TwoLibraries(Cells):
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        there = {results.run(label).library for label in results.have()}
-        labels = {library: label for library, label in results.site.two_libraries.items() if library in there}
-        # The paper's base is MVAPICH.
+        measured = {results.run(label).library for label in results.labels()}
+        labels = {library: label for library, label in results.site.two_libraries.items() if library in measured}
+        # The paper divides by the run-time of MVAPICH, which derives from MPICH.
         base = next((library for library in labels if library in MPICH), list(labels)[-1])
         cells, panels = results.launch_cells, []
         for synchronizer, title in self.barriers.items():
             after = cells[cells.synchronizer == synchronizer]
             of_base = after[after.library == base]
             medians = medians_and_ranges(of_base.size, of_base.values(LARGEST), 1.0)
-            normal = dict(zip(medians.x, medians.middle, strict=True))
+            base_times = dict(zip(medians.x, medians.middle, strict=True))
             boxes = [
-                box_of(bytes_text(size), label, times / normal.get(size, np.nan))
+                box_of(bytes_text(size), label, times / base_times.get(size, np.nan))
                 for size in np.unique(after.size).tolist()
                 for library, label in labels.items()
                 for times in [after[(after.library == library) & (after.size == size)].values(LARGEST)]

@@ -1,8 +1,8 @@
-"""Synchronization of clocks: how long it takes and how wrong clocks are after it.
+"""Measures the duration of clock synchronization, and the errors of clocks after it.
 
-True errors are known where the validation clock made the clocks of one node, and in a simulation. Between nodes there
-are measured offsets alone, as in the papers; the bound of each, half of its round trip, says how far off
-the truth may be.
+A scheme is an algorithm that synchronizes the clocks of all ranks to the clock of rank 0. True errors are known for
+made clocks (see runs.py) and in a simulation. Between nodes there are only measured offsets, as in the papers; the true
+offset differs from a measured one by at most its bound, half of the round trip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from downbeat.report.panel import Line, Panel, box_of
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, name_of
 
-from downbeat_papers.claims import Facts, Found, Measure, Measured, each, missing
+from downbeat_papers.claims import Facts, Measure, Measured, Outcome, measures_by_position, missing
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Undecidable, every, factor_of, some
 from downbeat_papers.kinds.drift import MILLISECONDS
@@ -35,12 +35,13 @@ class Synchronizations(DimensionTable):
     duration: Floats = column("duration of each synchronization, largest over ranks, shape (schemes, repetitions)", "s")
     messages_median: Floats = column("messages of the busiest process, median over repetitions", "1")
     offset: Floats = column("measured offset, shape (schemes, repetitions, waits, ranks)", "s")
-    offset_bound: Floats = column("bound of the error of the measured offset, likewise", "s")
-    true_error: Floats = column("true error, likewise; NaN where it is not known", "s")
-    error_bound: Floats = column("bound of the true error as the clock states it, likewise", "s")
+    offset_bound: Floats = column("bound of the error of the measured offset, same shape", "s")
+    true_error: Floats = column("true error, same shape; NaN where it is not known", "s")
+    error_bound: Floats = column("bound of the true error that the clock reports, same shape", "s")
 
     @property
     def truth_known(self) -> bool:
+        """True if the file has true errors; else the column is filled with NaN of a single dimension."""
         return self.true_error.ndim > 1
 
 
@@ -50,17 +51,17 @@ class ErrorKind:
 
     Attributes:
         title: of a panel or a box.
-        words: in sentences.
-        of: computes it for a launch, in s, shape (schemes, repetitions, waits, ranks).
+        words: name in sentences.
+        compute: returns the errors of a launch, in s, shape (schemes, repetitions, waits, ranks).
     """
 
     title: str
     words: str
-    of: Callable[[Synchronizations], Floats]
+    compute: Callable[[Synchronizations], Floats]
 
     def pooled(self, files: Sequence[Synchronizations]) -> Floats:
-        """Returns the errors in us of all ranks but 0 of all files, where they were measured; shape (values,)."""
-        values = np.concatenate([self.of(file)[..., 1:].ravel() for file in files]) * MICROSECONDS
+        """Returns the measured errors of all ranks but 0 in all files, in us, as one array."""
+        values = np.concatenate([self.compute(file)[..., 1:].ravel() for file in files]) * MICROSECONDS
         return np.asarray(values[np.isfinite(values)])
 
 
@@ -77,14 +78,17 @@ class Clocks:
     """Launches of the subcommand `clock`.
 
     Attributes:
-        files: by label of the run.
-        shown: series to draw: measured offsets, and beside them the truth or, if unknown, the most that it can be.
-        kind: basis of claims: the truth if it is known, else measured offsets, as in the papers.
+        results: the launches.
+        datasets: label of the run -> files of its launches.
+        files: label of the run -> tables of its launches.
+        all: tables of all launches.
+        shown: series to draw: measured offsets, and the true errors or, if unknown, their largest possible values.
+        kind: errors that claims are judged by: the true errors if known, else measured offsets, as in the papers.
     """
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.datasets = {label: results.datasets(label) for label in results.have()}
+        self.datasets = {label: results.datasets(label) for label in results.labels()}
         self.files = {label: [*map(Synchronizations.of, files)] for label, files in self.datasets.items()}
         self.all = [file for files in self.files.values() for file in files]
         known = all(file.truth_known for file in self.all)
@@ -93,11 +97,13 @@ class Clocks:
 
     @property
     def by_ranks(self) -> dict[int, list[Synchronizations]]:
+        """Number of ranks -> tables of its launches."""
         return {self.results.run(label).ranks: files for label, files in self.files.items()}
 
     @property
     def explained(self) -> str:
-        """The part of a caption on errors beside the measured offsets, and on sampled ranks."""
+        """The phrase of captions on the second series of errors, and on sampled ranks."""
+        # Ranks of the launch -> ranks whose clocks were compared, for launches that compared a sample.
         checked = {
             file.offset.shape[-1]: int(data.checked.sum())
             for label, files in self.files.items()
@@ -115,44 +121,49 @@ class Clocks:
 
     @property
     def within(self) -> str:
-        """How exactly errors are known; empty for true errors."""
+        """The accuracy of measured errors, in words; empty for true errors."""
         if self.kind is TRUE:
             return ""
         bounds = np.concatenate([file.offset_bound[..., 1:].ravel() for file in self.all]) * MICROSECONDS
         return f"the error of each is known to within {np.nanmedian(bounds):.3g} us (median bound)"
 
     def largest(self, kind: ErrorKind, label: str = "") -> dict[str, Floats]:
-        """Returns the largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
+        """Returns scheme -> largest error over ranks in us, shape (waits, launches, repetitions).
+
+        Args:
+            kind: the measure of errors.
+            label: of the run; empty: all launches.
+        """
         by_scheme: dict[str, list[Floats]] = {}
         for file in self.files[label] if label else self.all:
-            values = np.nanmax(kind.of(file)[..., 1:], axis=3) * MICROSECONDS
+            values = np.nanmax(kind.compute(file)[..., 1:], axis=3) * MICROSECONDS
             for scheme, errors in zip(file.scheme, values, strict=True):
                 by_scheme.setdefault(str(scheme), []).append(errors.T)
         return {scheme: np.stack(launches, axis=1) for scheme, launches in by_scheme.items()}
 
     @property
     def waits(self) -> Floats:
-        """The times after a synchronization at which errors were measured, s."""
+        """The times after a synchronization at which errors were measured, s; the same in all launches."""
         (data, *_), *_ = self.datasets.values()
         return np.asarray(data.wait.to_numpy())
 
     @property
     def barriers(self) -> Floats:
-        """The duration of MPI_Barrier, median over the repetitions of each launch, us."""
-        files = [data for files in self.datasets.values() for data in files]
-        return np.array([np.median(data.barrier) for data in files]) * MICROSECONDS
+        """The duration of MPI_Barrier in us: of each launch, the median over repetitions."""
+        datasets = [data for launches in self.datasets.values() for data in launches]
+        return np.array([np.median(data.barrier) for data in datasets]) * MICROSECONDS
 
-    def last(self, kind: ErrorKind) -> dict[str, Floats]:
-        """Returns the errors after the last wait, median of each launch in us, by scheme with its parameters."""
+    def after_last_wait(self, kind: ErrorKind) -> dict[str, Floats]:
+        """Returns scheme -> errors after the last wait in us: of each launch, the median over repetitions."""
         return {scheme: np.median(values[-1], axis=1) for scheme, values in self.largest(kind).items()}
 
 
-REPETITIONS = 50
-HCA3 = "hca3_offset(offset=skampi(min=5,max=20))"  # counts of exchanges from the authors' code
+REPETITIONS = 50  # synchronizations of a launch
+HCA3 = "hca3_offset(offset=skampi(min=5,max=20))"  # numbers of exchanges as in the authors' code
 
 
 class Costs(Table):
-    """The costs of synchronization, a row per scheme and launch: medians over its repetitions."""
+    """The costs of synchronization: a row per scheme and launch, with medians over repetitions."""
 
     ranks: Ints = column("processes of the launch", "1")
     scheme: Texts = column("scheme with its parameters")
@@ -173,7 +184,7 @@ def costs(results: Results) -> Costs:
 
 
 class Hca3Duration:
-    """How long the paper's scheme takes over numbers of processes (Schuchart 2023, Fig. 15)."""
+    """The duration of the paper's scheme over numbers of processes (Schuchart 2023, Fig. 15)."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         count = site.repetitions(REPETITIONS)
@@ -182,13 +193,13 @@ class Hca3Duration:
         )
 
     def facts(self, results: Results) -> Facts:
-        """Returns median durations in us of launches, and the share of a second that they are."""
+        """Returns the duration in us, for ranks with a core each, and the duration as a share of a second."""
         table = costs(results)
         seconds = {int(n): table.duration[table.ranks == n] / MILLISECONDS for n in np.unique(table.ranks)}
-        kept, crowding = on_cores(results, list(seconds)), results.crowding(results.site.full)
-        shares = each({ranks: seconds[ranks] for ranks in kept}, obstacle=crowding)
-        durations = {n: seconds[n] * MICROSECONDS for n in kept if not results.site.crowded(n)}
-        return Facts({"duration": each(durations, " us"), "share_of_a_second": shares})
+        counts, crowding = on_cores(results, list(seconds)), results.crowding(results.site.full)
+        shares = measures_by_position({ranks: seconds[ranks] for ranks in counts}, obstacle=crowding)
+        durations = {n: seconds[n] * MICROSECONDS for n in counts if not results.site.crowded(n)}
+        return Facts({"duration": measures_by_position(durations, " us"), "share_of_a_second": shares})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         boxes = [
@@ -210,27 +221,28 @@ class Hca3Duration:
 
 
 def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
-    """Returns the numbers of ranks with a core each, or all if none has."""
+    """Returns the numbers of ranks with a core each; all numbers if every one is crowded."""
     return [ranks for ranks in counts if not results.site.crowded(ranks)] or list(counts)
 
 
 class Hca3Accuracy(Hca3Duration):
-    """The accuracy of clocks after it (Schuchart 2023, Fig. 16)."""
+    """The accuracy of clocks after the synchronizations of `Hca3Duration` (Schuchart 2023, Fig. 16)."""
 
     def facts(self, results: Results) -> Facts:
-        """Returns mean and largest errors in us of launches."""
+        """Returns mean and largest errors of launches in us, and the number of true errors beyond their bounds."""
         clocks = Clocks(results)
         kind, by_ranks, outside = clocks.kind, clocks.by_ranks, 0
-        for files in by_ranks.values():
-            bounds = np.concatenate([file.error_bound[..., 1:].ravel() for file in files])
-            outside += int((kind.pooled(files) > bounds * MICROSECONDS).sum()) if kind is TRUE else 0
-        # An exchange of ranks that share a core takes as long as they wait for it.
-        kept, crowding = on_cores(results, list(by_ranks)), results.crowding(results.site.full)
+        if kind is TRUE:
+            for files in by_ranks.values():
+                bounds = np.concatenate([file.error_bound[..., 1:].ravel() for file in files])
+                outside += int((kind.pooled(files) > bounds * MICROSECONDS).sum())
+        # Exchanges of ranks that share a core contain the wait for it, so that errors are large.
+        counts, crowding = on_cores(results, list(by_ranks)), results.crowding(results.site.full)
 
-        def over_launches(of: Callable[[Floats], float]) -> dict[str, Measure]:
-            pooled = {ranks: [kind.pooled([file]) for file in by_ranks[ranks]] for ranks in kept}
-            values = {ranks: [of(errors) for errors in files if len(errors)] for ranks, files in pooled.items()}
-            return each(values, " us", obstacle=crowding, note=clocks.within)
+        def over_launches(summarize: Callable[[Floats], float]) -> dict[str, Measure]:
+            pooled = {ranks: [kind.pooled([file]) for file in by_ranks[ranks]] for ranks in counts}
+            values = {ranks: [summarize(errors) for errors in files if len(errors)] for ranks, files in pooled.items()}
+            return measures_by_position(values, " us", obstacle=crowding, note=clocks.within)
 
         beyond = {"errors_beyond_their_bounds": Measure([outside])} if kind is TRUE else {}
         return Facts({"mean": over_launches(np.mean), "largest": over_launches(np.max), **beyond}, {"kind": kind.words})
@@ -252,15 +264,10 @@ class Hca3Accuracy(Hca3Duration):
         return (make_picture(name, "Synchronization accuracy", caption, [panel]),)
 
 
-# The same estimator in both, so that nothing but the order of the pairs differs.
+# Both schemes estimate offsets by Netgauge's estimator, so that they differ only in the order of the pairs.
 LINEAR, TREE = "skampi(offset=netgauge)", "netgauge"
 NAMES = {LINEAR: "linear", TREE: "tree (netgauge)"}
-TREE_EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 in a row were no shorter
-
-
-def steps(ranks: int) -> int:
-    """Returns the depth of a tree with this number of ranks."""
-    return int(np.ceil(np.log2(ranks)))
+TREE_EXCHANGES = 600  # estimated, of a rank in both schemes: Netgauge stops after 100 exchanges that were no shorter
 
 
 class LineAndTree:
@@ -268,9 +275,14 @@ class LineAndTree:
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         schemes, count = f"{LINEAR},{TREE}", site.repetitions(30)
-        how: dict[str, Any] = {"exchanges": TREE_EXCHANGES, "clocks": "offset=1e-3,skew=8e-6,seed=8", "each": True}
+        arguments: dict[str, Any] = {
+            "exchanges": TREE_EXCHANGES,
+            "clocks": "offset=1e-3,skew=8e-6,seed=8",
+            "every_process": True,
+        }
         return tuple(
-            clock_run(site, ranks, schemes, count, 3.0 if site.crowded(ranks) else 0.5, **how) for ranks in site.counts
+            clock_run(site, ranks, schemes, count, 3.0 if site.crowded(ranks) else 0.5, **arguments)
+            for ranks in site.counts
         )
 
     def facts(self, results: Results) -> Facts:
@@ -278,12 +290,15 @@ class LineAndTree:
         table = costs(results)
         for (ranks, scheme), launches in sorted(table.groups(table.ranks, table.scheme), key=lambda group: group[0]):
             line = "line" if scheme == LINEAR else "tree"
-            suffix = "_on_2" if ranks == 2 else ""  # where the schemes are one and the same
-            timed = Measure(launches.duration, " ms", obstacle=results.crowding(ranks))
-            measures.setdefault(f"{line}{suffix}", {})[ranks] = timed
-            busiest = Measure(launches.messages)
-            measures.setdefault(f"messages_in_the_{line}{suffix}", {})[ranks] = busiest
-        words = {n: {"ranks": n, "steps": steps(n), "others": n - 1} for n in np.unique(table.ranks).tolist()}
+            suffix = "_on_2" if ranks == 2 else ""  # with 2 ranks, both schemes do the same
+            duration = Measure(launches.duration, " ms", obstacle=results.crowding(ranks))
+            measures.setdefault(f"{line}{suffix}", {})[ranks] = duration
+            messages = Measure(launches.messages)
+            measures.setdefault(f"messages_in_the_{line}{suffix}", {})[ranks] = messages
+        words = {
+            n: {"ranks": n, "steps": int(np.ceil(np.log2(n))), "others": n - 1}  # steps: depth of the tree
+            for n in np.unique(table.ranks).tolist()
+        }
         return Facts(measures, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -304,14 +319,15 @@ class LineAndTree:
         return (make_picture(name, title, caption, [panel]),)
 
 
-FEW = 8  # processes, on up to which the text speaks of 0.2 us
-PER_NODE = 16  # processes, in part (b)
+MAX_FEW = 8  # largest number of processes for which the paper's text gives an offset of 0.2 us
+PER_NODE = 16  # processes per node in part (b)
 SCHEMES = ("skampi", "netgauge", "jk", "hca")
-# Directly after a synchronization it does not matter how long the fit spans.
+# The fit takes 0.2 s, shorter than usual: directly after a synchronization, that makes no difference.
 SHORT_SCHEMES = "skampi,netgauge,jk(over=0.2),hca(over=0.2)"
 FEW_SCHEMES = f"skampi,netgauge,jk({FEW_FIT},over=1),hca({FEW_FIT},over=1)"
-FEW_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
-NODES = "nodes-"  # begins the labels of the runs of part (b)
+FEW_EXCHANGES = 2300  # estimated, of a rank: the fits of jk and hca, and the exchanges before them
+NODES = "nodes-"  # prefix of the labels of the runs of part (b)
+# Obstacles of claims on two ranks.
 ALIKE = "on 2 ranks both learn the same"
 UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
 
@@ -319,23 +335,41 @@ UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
 class Offsets:
     """Clock offsets directly after synchronization (Hunold 2015, Fig. 8).
 
-    Part (a) has a process for each clock, (b) several.
+    In part (a) each process has its own clock, in part (b) several processes share a clock.
     """
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        schemes, few = FEW_SCHEMES if site.exact else SHORT_SCHEMES, 1 if site.quick else 5
+        schemes, repetitions = FEW_SCHEMES if site.exact else SHORT_SCHEMES, 1 if site.quick else 5
+        seconds = 0.5 * repetitions  # of the synchronizations, per rank
 
-        def run(ranks: int, **how: Any) -> Run:  # noqa: ANN401
-            made_run = clock_run(site, ranks, schemes, few, few * 0.5 * ranks, exchanges=FEW_EXCHANGES, **how)
-            return replace(made_run, label=f"{NODES}{made_run.label}") if how else made_run
+        def clock_each(ranks: int) -> Run:
+            """Returns a run of part (a)."""
+            return clock_run(site, ranks, schemes, repetitions, seconds * ranks, exchanges=FEW_EXCHANGES)
+
+        def clock_shared(ranks: int, clocks: str = CLOCKS) -> Run:
+            """Returns a run of part (b)."""
+            run = clock_run(
+                site,
+                ranks,
+                schemes,
+                repetitions,
+                seconds * ranks,
+                exchanges=FEW_EXCHANGES,
+                clocks=clocks,
+                every_process=True,
+            )
+            return replace(run, label=f"{NODES}{run.label}")
 
         if not site.made_clocks:
-            return tuple(run(ranks, each=True) if ranks > site.nodes > 0 else run(ranks) for ranks in site.counts)
-        several = {n: f"{CLOCKS},ranks_per_clock={min(PER_NODE, n // 2)}" for n in site.counts if n >= 4}
-        return (*map(run, site.counts), *(run(n, each=True, clocks=clocks) for n, clocks in several.items()))
+            return tuple(clock_shared(n) if n > site.nodes > 0 else clock_each(n) for n in site.counts)
+        shared = {n: f"{CLOCKS},ranks_per_clock={min(PER_NODE, n // 2)}" for n in site.counts if n >= 4}
+        return (*map(clock_each, site.counts), *(clock_shared(n, clocks) for n, clocks in shared.items()))
 
     def part(self, clocks: Clocks, shared: bool, kind: ErrorKind) -> list[tuple[int, str, Floats]]:
-        """Returns ranks, scheme and errors in us directly after, shape (launches, repetitions), of part (a) or (b)."""
+        """Returns number of ranks, scheme and errors directly after synchronization, for part (a) or (b, `shared`).
+
+        Errors are in us, shape (launches, repetitions).
+        """
         return [
             (clocks.results.run(label).ranks, name_of(scheme), values[0])
             for label in clocks.files
@@ -359,25 +393,27 @@ class Offsets:
                 name: np.median(values, axis=1) for n, name, values in self.part(clocks, shared, kind) if n == ranks
             }
 
-        few = max((ranks for ranks in alone if ranks <= FEW), default=0)
-        exact, crowding = medians(False, MEASURED, few), results.crowding(few)
+        few = max((ranks for ranks in alone if ranks <= MAX_FEW), default=0)
+        offsets, crowding = medians(False, MEASURED, few), results.crowding(few)
         measures: dict[str, Measured] = {
             "measured_offset": {
-                f"{name} on {few} ranks": Measure(exact[name], " us", obstacle=crowding)
+                f"{name} on {few} ranks": Measure(offsets[name], " us", obstacle=crowding)
                 for name in ("skampi", "netgauge")
-                if name in exact
+                if name in offsets
             }
             or missing()
         }
-        for suffix, counts, least in (("", alone, {"skampi", "netgauge"}), ("_b", shared, set(SCHEMES))):
+        # Part (a) compares two schemes; part (b) compares every scheme with skampi.
+        for suffix, counts, required in (("", alone, {"skampi", "netgauge"}), ("_b", shared, set(SCHEMES))):
             ranks = max(counts, default=0)
             errors = medians(suffix == "_b", clocks.kind, ranks)
-            # Every scheme of part (b) is compared with skampi.
-            seen = ranks > 2 and least <= set(errors)
-            of_schemes = {name: Measure(values, " us", note=clocks.within) for name, values in errors.items() if seen}
+            comparable = ranks > 2 and required <= set(errors)
+            of_schemes = {
+                name: Measure(values, " us", note=clocks.within) for name, values in errors.items() if comparable
+            }
             measures |= {f"{name}{suffix}": of_schemes.get(name, missing(UNPAIRED)) for name in SCHEMES}
             but_skampi = {name: measure for name, measure in of_schemes.items() if name != "skampi"}
-            measures[f"others{suffix}"] = but_skampi if seen else missing(UNPAIRED)
+            measures[f"others{suffix}"] = but_skampi if comparable else missing(UNPAIRED)
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -399,41 +435,42 @@ class Offsets:
         return (make_picture(name, "Clock offset directly after synchronization", caption, panels),)
 
 
-LATER = 10.0  # s after a synchronization; the paper has 20
-MOST_LATER = 10  # looks after the first
-MOST_SECONDS = 3600.0  # of --waits of downbeat-bench
-SYNCHRONIZING = 8.0  # s, by all schemes
+LAST_WAIT = 10.0  # s; default time of the last measurement after a synchronization (the paper: 20 s)
+MAX_INTERVALS = 10  # maximum number of intervals between measurements
+MAX_WAIT = 3600.0  # s; limit of option --waits of downbeat-bench
+SYNCHRONIZING = 8.0  # s; estimated duration of one synchronization by each scheme, together
 
 
 class OffsetsLater:
     """Clock offsets some time after synchronization (Hunold 2015, Fig. 9)."""
 
     def watched(self, site: Site) -> float:
-        return 0.2 if site.quick else min(site.seconds or LATER, MOST_SECONDS)
+        return 0.2 if site.quick else min(site.seconds or LAST_WAIT, MAX_WAIT)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         seconds = self.watched(site)
-        steps_ = min(MOST_LATER, max(1, round(seconds / 2)))  # the paper looks every 2 s
-        waits = ",".join(f"{seconds * step / steps_:g}" for step in range(steps_ + 1))
+        intervals = min(MAX_INTERVALS, max(1, round(seconds / 2)))  # the paper measures every 2 s
+        waits = ",".join(f"{seconds * index / intervals:g}" for index in range(intervals + 1))
         schemes = FEW_SCHEMES if site.exact else ",".join(SCHEMES)
-        lasts = SYNCHRONIZING + len(SCHEMES) * seconds
-        return (clock_run(site, site.full, schemes, 1, lasts, waits, FEW_EXCHANGES, each=True),)
+        duration = SYNCHRONIZING + len(SCHEMES) * seconds
+        return (clock_run(site, site.full, schemes, 1, duration, waits, FEW_EXCHANGES, every_process=True),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
-        last = {name_of(scheme): values for scheme, values in clocks.last(clocks.kind).items()}
-        pairs = [(fit, other) for fit in ("jk", "hca") for other in ("skampi", "netgauge") if {fit, other} <= set(last)]
-        fitted, plain = (
-            {" and ".join(pair): Measure(last[pair[side]], " us", note=clocks.within) for pair in pairs}
-            for side in (0, 1)
-        )
+        errors = {name_of(scheme): values for scheme, values in clocks.after_last_wait(clocks.kind).items()}
+        pairs = [
+            (fit, plain) for fit in ("jk", "hca") for plain in ("skampi", "netgauge") if {fit, plain} <= set(errors)
+        ]
+        with_a_fit = {f"{fit} and {plain}": Measure(errors[fit], " us", note=clocks.within) for fit, plain in pairs}
+        without = {f"{fit} and {plain}": Measure(errors[plain], " us", note=clocks.within) for fit, plain in pairs}
         wait = f"{clocks.waits[-1]:g}"
         alike = ALIKE if results.runs[0].ranks == 2 else ""
         fitting = {
-            name: Measure(last[name], " us", obstacle=alike, note=clocks.within) if name in last else missing()
+            name: Measure(errors[name], " us", obstacle=alike, note=clocks.within) if name in errors else missing()
             for name in ("jk", "hca")
         }
-        return Facts({"with_a_fit": fitted, "without": plain, **fitting}, {"kind": clocks.kind.words, "wait": wait})
+        words = {"kind": clocks.kind.words, "wait": wait}
+        return Facts({"with_a_fit": with_a_fit, "without": without, **fitting}, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
@@ -442,10 +479,10 @@ class OffsetsLater:
 
         def lines(kind: ErrorKind) -> list[Line]:
             errors = {
-                name_of(each): list(values.reshape(len(waits), -1)) for each, values in clocks.largest(kind).items()
+                name_of(scheme): list(values.reshape(len(waits), -1)) for scheme, values in clocks.largest(kind).items()
             }
-            none: list[Floats] = [np.array([])] * len(waits)
-            return [median_line(name, waits, errors.get(name, none), color) for color, name in enumerate(SCHEMES)]
+            no_values: list[Floats] = [np.array([])] * len(waits)
+            return [median_line(name, waits, errors.get(name, no_values), color) for color, name in enumerate(SCHEMES)]
 
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
         caption = (
@@ -455,22 +492,23 @@ class OffsetsLater:
         return (make_picture(name, "Clock offset some time after synchronization", caption, panels),)
 
 
-# The paper's pairs are (fit points, exchanges); over=0 is back to back, as there.
+# Parameters of fits: fit points, exchanges per point, and the time over which the points are spread, s; 0: back to
+# back, as in the paper.
 FITS = ((100, 30, 0), (500, 30, 0), (1000, 100, 0))
-# Where exchanges are exact, fewer do; the last over 1 s.
+# For sites with exact exchanges (see Site), where fewer exchanges are enough.
 FEW_FITS = ((20, 10, 0), (100, 10, 0), (100, 30, 0), (100, 10, 1))
 FITTED, FEW_FITTED = (
     [f"(fit={fit},over={over},offset=mean_rtt(exchanges={exchanges}))" for fit, exchanges, over in fits]
     for fits in (FITS, FEW_FITS)
 )
-FITTED.append("")  # the default, over 1 s
-PLAIN = ("skampi", "netgauge")
-FAR_OFF = 10.0  # ratio of errors from which on a scheme is called far off; the paper gives no number for the others
-QUICK = 1.0  # s
+FITTED.append("")  # the default parameters, over 1 s
+PLAIN = ("skampi", "netgauge")  # schemes without a fit
+FAR_OFF = 10.0  # a scheme is far off if its error is larger than another's by this factor; the paper gives no number
+QUICK = 1.0  # s; a scheme is quick if it takes less
 
 
 def short_scheme(scheme: str) -> str:
-    """Returns a scheme as the paper labels it: jk (100, 30)."""
+    """Returns the label of a scheme as in the paper, e.g. "jk (100, 30)"."""
     name, _, parameters = scheme.partition("(")
     pairs = parameters.replace("(", ",").replace(")", "").split(",")
     numbers = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
@@ -482,28 +520,28 @@ def short_scheme(scheme: str) -> str:
 
 @dataclass(frozen=True)
 class Choices:
-    """The cost and the error of each scheme, one number per launch."""
+    """The duration and the error of each scheme, one number per launch."""
 
     durations: Mapping[str, Floats]  # s, by scheme
-    errors: Mapping[str, Floats]  # us, some time after, by scheme
-    barriers: Floats  # us, of MPI_Barrier
+    errors: Mapping[str, Floats]  # us, after the last wait, by scheme
+    barriers: Floats  # us, duration of MPI_Barrier
 
     def point(self, scheme: str) -> tuple[float, float]:
-        """Returns duration and error, in the median over launches."""
+        """Returns duration and error of a scheme: medians over launches."""
         return float(np.median(self.durations[scheme])), float(np.median(self.errors[scheme]))
 
     def frontier(self) -> list[str]:
-        """Returns the schemes that no other one beats in both, the quickest first."""
-        kept: list[str] = []
+        """Returns the Pareto frontier, quickest first: no other scheme is both quicker and more exact."""
+        frontier: list[str] = []
         for scheme in sorted(self.errors, key=self.point):
-            if not kept or self.point(scheme)[1] < self.point(kept[-1])[1]:
-                kept.append(scheme)
-        return kept
+            if not frontier or self.point(scheme)[1] < self.point(frontier[-1])[1]:
+                frontier.append(scheme)
+        return frontier
 
 
 def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
-    """Returns the medians over the repetitions of each launch, by one measure of errors."""
-    errors = clocks.last(kind)
+    """Returns the medians over the repetitions of each launch, with errors of a kind."""
+    errors = clocks.after_last_wait(kind)
     durations = np.array([np.median(file.duration, axis=1) for file in clocks.all])
     return Choices(dict(zip(errors, durations.T, strict=True)), errors, clocks.barriers)
 
@@ -515,9 +553,9 @@ class Pareto:
         fitted = FEW_FITTED if site.exact else FITTED
         schemes = ",".join([*PLAIN, *(f"{scheme}{parameters}" for scheme in ("jk", "hca") for parameters in fitted)])
         count = 1 if site.quick else 2
-        exchanges = 2 * sum(fit * each for fit, each, _ in FEW_FITS)
+        exchanges = 2 * sum(points * per_point for points, per_point, _ in FEW_FITS)  # of jk and hca
         waits = "0.2" if site.quick else "5"
-        return (clock_run(site, site.full, schemes, count, count * 9.0, waits, exchanges, each=True),)
+        return (clock_run(site, site.full, schemes, count, count * 9.0, waits, exchanges, every_process=True),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -525,21 +563,22 @@ class Pareto:
         crowding = results.crowding(ranks)
         durations, errors = choices.durations, choices.errors
         pairs = [(jk, hca) for jk in errors if name_of(jk) == "jk" and (hca := jk.replace("jk", "hca", 1)) in errors]
-        # A pair is a pair: on two ranks both learn the same, in the same time.
+        # On two ranks, jk and hca make the same exchanges.
         alike = crowding or (ALIKE if ranks == 2 else "")
         listed = "; ".join(
-            f"{short_scheme(each)} {choices.point(each)[0]:.2g} s, {choices.point(each)[1]:.3g} us" for each in errors
+            f"{short_scheme(scheme)} {choices.point(scheme)[0]:.2g} s, {choices.point(scheme)[1]:.3g} us"
+            for scheme in errors
         )
         note = f"; {clocks.within}" if clocks.within else ""
         far_off = Undecidable(crowding) if crowding else far_off_without_a_fit(choices)
-        of_hca = {short_scheme(each): errors[each] for each in errors if name_of(each) == "hca"}
+        of_hca = {short_scheme(scheme): errors[scheme] for scheme in errors if name_of(scheme) == "hca"}
         measures: dict[str, Measured] = {
-            "quick_and_far_off": Found(far_off, f"{clocks.kind.words}: {listed}{note}"),
+            "quick_and_far_off": Outcome(far_off, f"{clocks.kind.words}: {listed}{note}"),
             "hca": {scheme: Measure(values, " us", obstacle=crowding) for scheme, values in of_hca.items()},
             "barrier": Measure(choices.barriers, " us"),
             "error_of_jk_by_hca": Measure(mean_ratio(errors, pairs), obstacle=alike),
             "duration_of_jk_by_hca": Measure(mean_ratio(durations, pairs), obstacle=alike),
-            "frontier": Found(None, ", ".join(map(short_scheme, choices.frontier()))),
+            "frontier": Outcome(None, ", ".join(map(short_scheme, choices.frontier()))),
         }
         return Facts(measures, {"wait": f"{clocks.waits[-1]:g}"})
 
@@ -557,10 +596,10 @@ class Pareto:
 
 
 def far_off_without_a_fit(choices: Choices) -> Evidence:
-    """Returns the evidence that schemes without a fit are quick, and far off compared with one with a fit.
+    """Returns the evidence that schemes without a fit are quick, and far off compared with a scheme with a fit.
 
-    The paper speaks of what fitting schemes reach with any of their parameters. So all are tested, and the claim pays
-    for their number: the best of several is chosen by chance, too.
+    The paper compares with the best parameters of schemes with a fit. So all parameters are tested, and `some` corrects
+    for their number, since the best of several is partly best by chance.
     """
     durations, errors = choices.durations, choices.errors
     plain = [name for name in PLAIN if name in errors]
@@ -574,17 +613,23 @@ def far_off_without_a_fit(choices: Choices) -> Evidence:
 
 
 def mean_ratio(values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]]) -> Floats:
-    """Returns the geometric mean over the ratios of some pairs, per launch."""
+    """Returns for each launch the geometric mean of the ratios of pairs of schemes."""
     return np.asarray(np.exp(np.mean([np.log(values[first] / values[other]) for first, other in pairs], axis=0)))
 
 
 def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
-    """Returns the points, with the frontier as steps from the quickest scheme to the most exact one."""
+    """Returns a panel with a point per scheme, and the frontier as steps from the quickest to the most exact scheme.
+
+    Args:
+        choices: durations and errors.
+        title: of the panel.
+        wait: time after the synchronization at which errors were measured, s.
+    """
     points = {scheme: choices.point(scheme) for scheme in choices.errors}
     series = []
-    for number, kind in enumerate(SCHEMES):
-        of_kind = np.array([point for scheme, point in points.items() if name_of(scheme) == kind]).reshape(-1, 2)
-        series.append(Line(kind, of_kind[:, 0], of_kind[:, 1], color=number, style="", marker=number))
+    for index, name in enumerate(SCHEMES):
+        of_name = np.array([point for scheme, point in points.items() if name_of(scheme) == name]).reshape(-1, 2)
+        series.append(Line(name, of_name[:, 0], of_name[:, 1], color=index, style="", marker=index))
     frontier = np.array([points[scheme] for scheme in choices.frontier()])
     series.append(Line("Pareto frontier", frontier[:, 0], frontier[:, 1], color="#888888", style="steps"))
     return Panel(

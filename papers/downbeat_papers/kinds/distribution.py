@@ -1,6 +1,7 @@
-"""Distributions: how far apart ranks leave a barrier and a common start, and how single offsets scatter.
+"""Shows two distributions: exit skews of MPI_Barrier and of the common start, and offsets by single exchanges.
 
-Schuchart 2023, Fig. 3; Niethammer 2016, Table II.
+The exit skew of a synchronizer is the time between the first and the last rank that leave it. Schuchart 2023, Fig. 3;
+Niethammer 2016, Table II.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from downbeat.run.durations import start_seconds
 from downbeat.tables import Floats, Ints, Texts, column
 from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import Facts, Measure, Measured, between, each
+from downbeat_papers.claims import Facts, Measure, Measured, between, measures_by_position
 from downbeat_papers.evidence import half as half_of
-from downbeat_papers.results import Results, nodes_seen
+from downbeat_papers.results import Results, node_count
 from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 
-CALLS = 50  # of each synchronizer, in a launch
-WARMUP = 10  # of downbeat-bench
-ALONE = "alone-"  # begins the labels of runs with one rank on each node
-RESOLUTION = 1e-3  # us, of timestamps; without delays the ranks of a node start at the same instant
-LESS_SKEW = 100.0  # times, of the common start on the authors' slides
+CALLS = 50  # samples of each synchronizer in a launch
+WARMUP = 10  # warm-up calls of downbeat-bench, by default
+ALONE = "alone-"  # prefix of the labels of runs with one rank on each node
+RESOLUTION = 1e-3  # us, of timestamps; smaller skews count as 0
+LESS_SKEW = 100.0  # factor between the skews of the barrier and the common start on the authors' slides
 
 
 class Exits(DimensionTable):
@@ -38,17 +39,18 @@ class Exits(DimensionTable):
     synchronizer: Texts = column("synchronizer")
     valid: Ints = column("1 for samples that count, shape (synchronizers, attempts)", "1")
     entry: Floats = column("instants of entering, shape (synchronizers, attempts, ranks)", "s")
-    exit: Floats = column("instants of leaving, likewise", "s")
-    true_exit: Floats = column("instants of leaving in true time, likewise; NaN where it is not known", "s")
+    exit: Floats = column("instants of leaving, same shape", "s")
+    true_exit: Floats = column("instants of leaving in true time, same shape; NaN where it is not known", "s")
 
     @property
     def truth_known(self) -> bool:
+        """True if the file has true times; else the column is filled with NaN of fewer dimensions."""
         return self.true_exit.ndim > 1
 
 
-Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
-# Instants of leaving; the same in true time, where it is known; the better of both; and how long each rank was
-# in the synchronizer, whose range over ranks section 2.2 calls sigma.
+Skews = dict[tuple[str, int], list[np.ndarray]]  # (synchronizer, ranks) -> skews of valid samples of each launch, us
+# Times of ranks whose range over ranks is a skew. "best" is true time if known, else measured time. The range of
+# "duration", the time of each rank in the synchronizer, is sigma in section 2.2.
 TIMES: dict[str, Callable[[Exits], Floats]] = {
     "exit": lambda file: file.exit,
     "true exit": lambda file: file.true_exit,
@@ -58,7 +60,7 @@ TIMES: dict[str, Callable[[Exits], Floats]] = {
 
 
 def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
-    """Returns the largest less the smallest over ranks of some times, in some runs."""
+    """Returns the range over ranks of a time in `TIMES`, of each valid sample in the runs with some labels."""
     skews: Skews = {}
     for label in labels:
         for file in map(Exits.of, results.datasets(label)):
@@ -70,7 +72,7 @@ def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
 
 
 def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
-    """Returns medians of launches, in us, of a synchronizer by number of ranks."""
+    """Returns number of ranks -> median skew of each launch, in us, of the synchronizer `name`."""
     return {
         ranks: np.array([float(np.median(skew)) for skew in launches])
         for (synchronizer, ranks), launches in sorted(skews.items(), key=lambda item: item[0])
@@ -79,7 +81,7 @@ def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
 
 
 class ExitSkew:
-    """Part (b), whose nodes are filled one after another, and (a), with one rank on each node."""
+    """Exit skews over numbers of ranks: part (a) has one rank on each node, part (b) fills one node after another."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         filled = [self.run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
@@ -96,12 +98,15 @@ class ExitSkew:
         return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
 
     def parts(self, results: Results) -> tuple[list[str], list[str]]:
-        """Returns the labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
-        filled = [label for label in results.have() if not label.startswith(ALONE)]
-        return filled, [label for label in results.have() if label.startswith(ALONE)] or filled
+        """Returns the labels of the runs of part (b), and of part (a).
+
+        If the site has no runs of part (a), those of part (b) serve, since the launcher may have spread their ranks.
+        """
+        filled = [label for label in results.labels() if not label.startswith(ALONE)]
+        return filled, [label for label in results.labels() if label.startswith(ALONE)] or filled
 
     def truth(self, results: Results) -> Skews:
-        """Returns the true skews of part (b); nothing where they are not known."""
+        """Returns the true skews of part (b); empty: unknown."""
         filled, _ = self.parts(results)
         known = all("true_exit" in data for label in filled for data in results.datasets(label))
         return ranges(results, "true exit", filled) if known else {}
@@ -109,19 +114,19 @@ class ExitSkew:
     def facts(self, results: Results) -> Facts:
         filled, alone = self.parts(results)
         measured, truth = ranges(results, "exit", filled), self.truth(results)
-        skews = truth or measured  # where the truth is known, it is judged
+        skews = truth or measured  # claims are judged by true skews if known
         barrier, common, full = medians(skews, BARRIER), medians(skews, COMMON_START), results.site.full
-        # Where nothing delays messages within a node, its ranks leave at one instant.
-        seen = {n: skew for n, skew in barrier.items() if not results.site.crowded(n) and min(skew) >= RESOLUTION}
+        # In a simulation without delays within a node, the skew is 0, which has no logarithm.
+        positive = {n: skew for n, skew in barrier.items() if not results.site.crowded(n) and min(skew) >= RESOLUTION}
         measures: dict[str, Measured] = {
             "alone": alone_on_nodes(results, alone),
-            "skew": each(seen, " us"),
-            "skew_by_ranks": each(barrier, " us"),
-            "sigma": each(medians(ranges(results, "duration", filled), BARRIER), " us"),
+            "skew": measures_by_position(positive, " us"),
+            "skew_by_ranks": measures_by_position(barrier, " us"),
+            "sigma": measures_by_position(medians(ranges(results, "duration", filled), BARRIER), " us"),
         }
         for name in dict.fromkeys(name for name, _ in truth):
-            measures[f"measured_{name}"] = each(medians(measured, name), " us")
-            measures[f"true_{name}"] = each(medians(truth, name), " us")
+            measures[f"measured_{name}"] = measures_by_position(medians(measured, name), " us")
+            measures[f"true_{name}"] = measures_by_position(medians(truth, name), " us")
         if full in barrier and full in common:
             measures |= common_start(results, full, barrier[full], common[full])
             largest = np.array([launch.max() for launch in skews[COMMON_START, full]]) + skew_bound(results, full)
@@ -132,28 +137,30 @@ class ExitSkew:
         filled, alone = self.parts(results)
         skews, truth = ranges(results, "exit", filled), self.truth(results)
         sigmas = ranges(results, "duration", filled)
-        apart = alone if alone != filled else []
-        synchronizers = (BARRIER, COMMON_START)
-        shown = [
-            (ranges(results, "exit", apart), apart, synchronizers, "exit skew [us]", "(a) one rank per node"),
-            (skews, filled, synchronizers, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
-            (
-                truth,
-                filled if truth else [],
-                synchronizers,
-                "true exit skew [us]",
-                f"{'(b) ' if apart else ''}true time",
-            ),
-            (sigmas, filled, (BARRIER,), "sigma [us]", "times in the barrier"),
-        ]
-        panels = []
-        for skews_shown, labels, names, unit, title in shown:
+        has_part_a = alone != filled
+        panels: list[Panel] = []
+
+        def add_panel(
+            title: str,
+            axis: str,
+            skews: Skews,
+            labels: Sequence[str],
+            synchronizers: Sequence[str] = (BARRIER, COMMON_START),
+        ) -> None:
             boxes = [
-                box_of(str(ranks), synchronizer, np.concatenate([[], *skews_shown.get((synchronizer, ranks), ())]))
-                for synchronizer in names
+                box_of(str(ranks), synchronizer, np.concatenate([[], *skews.get((synchronizer, ranks), ())]))
+                for synchronizer in synchronizers
                 for ranks in (results.run(label).ranks for label in labels)
             ]
-            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if boxes else []
+            if boxes:
+                panels.append(Panel(boxes, "number of ranks", axis, title, y_scale="log"))
+
+        if has_part_a:
+            add_panel("(a) one rank per node", "exit skew [us]", ranges(results, "exit", alone), alone)
+        add_panel("(b) nodes filled" if has_part_a else "instants of leaving", "exit skew [us]", skews, filled)
+        if truth:
+            add_panel(f"{'(b) ' if has_part_a else ''}true time", "true exit skew [us]", truth, filled)
+        add_panel("times in the barrier", "sigma [us]", sigmas, filled, (BARRIER,))
         caption = (
             "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
             "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which "
@@ -167,27 +174,34 @@ class ExitSkew:
 
 
 def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
-    """Returns the barrier's skew on the most ranks; where several were on one node, it decides nothing."""
-    apart = medians(ranges(results, "best", labels), BARRIER)
-    most = max(apart, default=0)
-    files = [data for label in labels if results.run(label).ranks == most for data in results.datasets(label)]
-    spread = files and all(nodes_seen(data) == most for data in files)
+    """Returns the barrier's skew on the largest number of ranks; an obstacle if several ranks were on one node."""
+    skews = medians(ranges(results, "best", labels), BARRIER)
+    max_ranks = max(skews, default=0)
+    files = [data for label in labels if results.run(label).ranks == max_ranks for data in results.datasets(label)]
+    spread = files and all(node_count(data) == max_ranks for data in files)
     shared = "" if spread else "several ranks were on one node; on several nodes --ranks-per-node 1 puts one on each"
-    return Measure(apart.get(most, []), " us", obstacle=shared, note=f"on {most} ranks")
+    return Measure(skews.get(max_ranks, []), " us", obstacle=shared, note=f"on {max_ranks} ranks")
 
 
 def skew_bound(results: Results, ranks: int) -> float:
-    """Returns the error of skews in us, by the bounds of the clocks; no smaller skew can be measured."""
+    """Returns the largest error of measured skews in us, by the error bounds of the clocks; 0: skews are true."""
     return max(
         0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
-        for label in results.have()
+        for label in results.labels()
         if results.run(label).ranks == ranks
         for data in results.datasets(label)
     )
 
 
 def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
-    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
+    """Returns measures of the barrier's skew, and of an upper bound of the common start's skew.
+
+    Args:
+        results: the launches.
+        full: number of ranks.
+        barrier: skew of MPI_Barrier, median of each launch, us.
+        common: skew of the common start, median of each launch, us.
+    """
     bound = skew_bound(results, full)
     crowding = results.crowding(full)
     note = f"known to within {bound:.3g} us" if bound else "true values"
@@ -202,10 +216,10 @@ def common_start(results: Results, full: int, barrier: np.ndarray, common: np.nd
     }
 
 
-OFFSETS = 100
-MOST_RANKS, PER_NODE = 12, 4  # as in the table
-BACK_TO_BACK = 0.001  # s for all measurements: 10 us for each
-RESTED = "-rested"  # of labels; 10 ms before each measurement, in which ranks sleep and their caches cool
+OFFSETS = 100  # measured offsets of a rank in a launch
+MAX_RANKS, PER_NODE = 12, 4  # as in the table
+BACK_TO_BACK = 0.001  # s, duration of all measurements: 10 us for each
+RESTED = "-rested"  # suffix of labels of runs whose ranks sleep 10 ms before each measurement, so that caches cool
 
 
 class Offsets(DimensionTable):
@@ -214,11 +228,11 @@ class Offsets(DimensionTable):
     pair: Texts = column("ranks of the pair")
     answerer: Ints = column("rank whose offset is measured", "1")
     offset: Floats = column("offset, shape (pairs, times)", "s")
-    offset_bound: Floats = column("bound of its error, likewise", "s")
+    offset_bound: Floats = column("bound of the error of the offset, same shape", "s")
 
 
 def statistics(files: Sequence[Offsets]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns means, standard deviations and mean bounds of offsets in us, each of shape (launches, ranks but 0)."""
+    """Returns means, standard deviations and mean bounds of offsets in us, each of shape (launches, ranks except 0)."""
     offsets = np.stack([file.offset for file in files]) * MICROSECONDS
     bounds = np.stack([file.offset_bound for file in files]) * MICROSECONDS
     return offsets.mean(axis=2), offsets.std(axis=2, ddof=1), bounds.mean(axis=2)
@@ -226,22 +240,22 @@ def statistics(files: Sequence[Offsets]) -> tuple[np.ndarray, np.ndarray, np.nda
 
 @dataclass(frozen=True)
 class OffsetTable:
-    """Offsets by single exchanges, back to back as in the paper, and of ranks that rest before each."""
+    """Offsets by single exchanges: back to back as in the paper, and with a rest before each exchange."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        counts = [(ranks, 0) for ranks in (site.node, site.most)]
-        if site.placed:  # the table's own: three nodes of four ranks
+        counts = [(ranks, 0) for ranks in (site.node, site.most)]  # ranks, and ranks per node
+        if site.placed:  # as in the table: three nodes with four ranks each
             per_node = min(PER_NODE, site.ranks_per_node)
-            counts = [(max(2, per_node * min(MOST_RANKS // PER_NODE, site.nodes)), per_node)]
+            counts = [(max(2, per_node * min(MAX_RANKS // PER_NODE, site.nodes)), per_node)]
         return tuple(
             Run(
                 f"n{ranks}{kind}",
                 site.main(),
                 ranks,
                 ("drift",),
-                # One exchange at a time, and none chosen from several, so that their spread is seen.
+                # Each offset is from a single exchange, without choosing the best of several, to show their spread.
                 {
-                    "pairs": ",".join(f"0:{rank}" for rank in site.sampled(range(1, min(ranks, MOST_RANKS)))),
+                    "pairs": ",".join(f"0:{rank}" for rank in site.sampled(range(1, min(ranks, MAX_RANKS)))),
                     "duration": f"{duration:g}",
                     "interval": f"{duration / (OFFSETS - 1):.9f}",
                     "estimator": "cristian(exchanges=1)",
@@ -257,24 +271,24 @@ class OffsetTable:
 
     def facts(self, results: Results) -> Facts:
         measures: dict[str, dict[int, dict[str, Measure]]] = {}
-        for label in results.have():
+        for label in results.labels():
             ranks, files = results.run(label).ranks, [*map(Offsets.of, results.datasets(label))]
             means, deviations, bounds = statistics(files)
             rested = "_rested" if label.endswith(RESTED) else ""
-            where = rested or ("" if nodes_seen(results.datasets(label)[0]) == 1 else "_on_nodes")
+            where = rested or ("" if node_count(results.datasets(label)[0]) == 1 else "_on_nodes")
             crowding = results.crowding(ranks)
             room = f"half a round trip, {between(bounds.ravel(), ' us')}, leaves room for them: paths are asymmetric"
             for name, table, signed, note in (
                 (f"deviation{rested}", deviations, False, ""),
                 (f"mean{where}", means, True, room),
             ):
-                columns = dict(zip(files[0].answerer, table.T, strict=True))
-                look = {"signed": signed, "obstacle": crowding, "note": note}
-                measures.setdefault(name, {})[ranks] = each(columns, " us", "rank {}", **look)
-        # Those back to back, if there are any.
-        labels = [label for label in results.have() if not label.endswith(RESTED)] or results.have()
+                by_rank = dict(zip(files[0].answerer, table.T, strict=True))
+                options = {"signed": signed, "obstacle": crowding, "note": note}
+                measures.setdefault(name, {})[ranks] = measures_by_position(by_rank, " us", "rank {}", **options)
+        # The largest mean offset is that of the runs back to back, if there are any.
+        labels = [label for label in results.labels() if not label.endswith(RESTED)] or results.labels()
         datasets = results.datasets(labels[-1])
-        alone = "the ranks are on one node, and read one clock" if nodes_seen(datasets[0]) == 1 else ""
+        alone = "the ranks are on one node, and read one clock" if node_count(datasets[0]) == 1 else ""
         means, _, _ = statistics([*map(Offsets.of, datasets)])
         largest = Measure(np.abs(means).max(axis=1), " us", obstacle=alone)
         return Facts({**measures, "largest_mean_offset": largest})
@@ -282,15 +296,16 @@ class OffsetTable:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         panels: list[Panel] = []
         tables = []
-        for label in results.have():
+        for label in results.labels():
             ranks, files = results.run(label).ranks, [*map(Offsets.of, results.datasets(label))]
             numbers = [0, *files[0].answerer.tolist()]
-            # One launch, as in the paper: the first.
-            mean, deviation = (np.array([0.0, *values[0]]) for values in statistics(files)[:2])
+            # The first launch only, since the paper has a single one.
+            means, deviations, _ = statistics(files)
+            mean, deviation = np.array([0.0, *means[0]]), np.array([0.0, *deviations[0]])  # 0: rank 0
             series = Line("offset", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)
-            how = "10 ms apart" if label.endswith(RESTED) else "back to back"
-            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}", "whole"))
-            columns = {"ranks": ranks, "measured": how, "rank": numbers}
+            interval = "10 ms apart" if label.endswith(RESTED) else "back to back"
+            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {interval}", "whole"))
+            columns = {"ranks": ranks, "measured": interval, "rank": numbers}
             seconds = {"mean_offset_s": mean / MICROSECONDS, "standard_deviation_s": deviation / MICROSECONDS}
             tables.append(pd.DataFrame({**columns, **seconds}))
         caption = (

@@ -1,8 +1,11 @@
-"""Operations that one process enters late: global times, and how much of the delay is hidden.
+"""Measures operations that one process enters late: their global times, and the share of the delay that they hide.
 
-Niethammer 2016, Figs 5 to 16. Global times are the smallest of 100 samples (section IV). The paper gives no sizes of
-benefits. Its axes span 30 to 80 points, on which 5 points are what one sees: smaller benefits and differences count as
-none, and an effect that is called positive or better has to be above half of that.
+The global time of a sample is the time from the first entry of a rank to the last exit; as in the paper, results are
+the smallest of 100 samples (section IV). The delay overlap benefit is the share of the delay that does not prolong the
+operation. Niethammer 2016, Figs 5 to 16.
+
+The paper gives no sizes of benefits. Its axes span 30 to 80 percentage points, on which 5 points are visible: smaller
+benefits and differences count as none, and an effect that the paper calls positive or better must exceed half of that.
 """
 
 from __future__ import annotations
@@ -21,34 +24,35 @@ from downbeat.report.panel import Line, Panel
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, PERCENT
 
-from downbeat_papers.claims import Facts, Measure, Measured, Places, between, each, missing
+from downbeat_papers.claims import ByPosition, Facts, Measure, Measured, between, measures_by_position, missing
 from downbeat_papers.evidence import finite
 from downbeat_papers.results import LaunchCells, Results, medians_and_ranges
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
 
-JUDGED = COMMON_START  # verdicts are on samples after it
-LEAD_MS = 1
-# Verdicts are from harmonize; beside it are the paper's two ways.
+JUDGED = COMMON_START  # synchronizer whose samples decide the claims
+LEAD_MS = 1  # time from the broadcast of a start to the start, with synchronizer roundtime
+# Synchronizer -> its name; the second and the third are the paper's.
 SYNCHRONIZERS = {
     JUDGED: SYNCHRONIZER_NAMES[JUDGED],
     "mpi_barrier": "MPI_Barrier (Listing 1)",
     f"roundtime(lead={LEAD_MS}ms)": "roundtime (Listing 2)",
 }
-SMALL = 8  # bytes; the smallest messages; the text says "zero effect"
-# The paper delays rank 0; its outlook asks for others.
+SMALL = 8  # bytes, the smallest messages, for which the paper reports "zero effect"
+# Arrival patterns of downbeat-bench: rank 0 is late, as in the paper, or the last rank, as its outlook proposes.
 FIRST_LATE, LAST_LATE = "one_late", "one_late(rank="
 HOW_HERE = (
     "Ranks are synchronized by harmonize, which the verdicts are from, and in both of the paper's ways: by MPI_Barrier "
     "with a busy loop for the delay after it (Listing 1), and by an instant that rank 0 broadcasts, "
     f"{LEAD_MS} ms ahead (Listing 2; 10 ms there)."
 )
-EFFECT = 5.0  # points of benefit, in per cent
-# A benefit of so many points must fit under the ceiling; else "none" could not be wrong, and "some" not be right.
+EFFECT = 5.0  # percentage points of benefit that are visible in the paper
+# Cells decide claims only if their largest possible benefit is at least this many points; else neither "no benefit" nor
+# "some benefit" could be decided.
 ROOM = 2 * EFFECT
-MANY = 1024  # processes, from which on the order of delays turns round, and a benefit becomes a loss
-FEW_COUNTS = 4  # numbers of ranks, with fewer a logarithm and a line fit equally well
-POINTS = " points"
+MANY = 1024  # with more processes, the paper reports a loss in place of a benefit, and a reversed order of delays
+MIN_COUNTS = 4  # numbers of ranks; with fewer, a logarithm and a line fit equally well
+POINTS = " points"  # unit
 
 
 class Cells(Table):
@@ -62,7 +66,7 @@ class Cells(Table):
 
 
 class Times(Cells):
-    """Cells without a delay, and those in which the same rank is late."""
+    """Cells without a delay, and cells in which a certain rank is late."""
 
     delay: Floats = column("delay of the late rank; 0: none", "us")
     time_s: Floats = column("smallest global time", "s")
@@ -70,7 +74,7 @@ class Times(Cells):
 
     @property
     def t(self) -> Floats:
-        """The smallest global time, us."""
+        """The smallest global time, us; named as in the paper's equation 5."""
         return self.time_s * MICROSECONDS
 
 
@@ -82,13 +86,12 @@ class Benefits(Cells):
     equation_5: Floats = column(
         "(t0 + delay - t) / t, with t the smallest global time and the delay that the pattern plans", "%"
     )
-    # Eq. 5 with the delay that each sample really has: a rank that is late in addition to the delayed one does not add
-    # to it.
+    # Equation 5 with the measured delay of each sample, which does not count the lateness of other ranks.
     by_stamps: Floats = column("(t0 - u) / t, with u the smallest time from the last entry to the last exit", "%")
-    ceiling: Floats = column("benefit if all is hidden, t = max(t0, delay)", "%")
+    ceiling: Floats = column("largest possible benefit: all is hidden, so that t = max(t0, delay)", "%")
 
     def cells(self) -> list[tuple[Cell, Benefits]]:
-        """Returns the launches of each cell, by operation, size, delay and ranks, rising."""
+        """Returns each cell with the rows of its launches, sorted by operation, size, delay and ranks."""
         groups = self.groups(self.operation, self.size, self.delay, self.ranks)
         return sorted(((Cell(*key), launches) for key, launches in groups), key=lambda group: group[0])
 
@@ -103,11 +106,11 @@ class Cell(NamedTuple):
 
 
 def times_of(cells: LaunchCells, last: bool = False) -> Times:
-    """Returns the times of cells without a delay and of those in which rank 0 is late, or the last rank."""
+    """Returns the times of cells without a delay, and of cells in which rank 0 is late (`last`: the last rank)."""
     left_out = [pattern == FIRST_LATE if last else str(pattern).startswith(LAST_LATE) for pattern in cells.pattern]
     cells = cells[~np.array(left_out, bool)]
     return Times(
-        **{each.name: getattr(cells, each.name) for each in Cells.columns()},
+        **{column.name: getattr(cells, column.name) for column in Cells.columns()},
         delay=np.round(np.nan_to_num(cells.largest_delay) * MICROSECONDS, 3),
         time_s=cells.values("global_time_min"),
         benefit_by_stamps=cells.values("overlap_benefit_min"),
@@ -119,10 +122,10 @@ class LateArrival:
     """The launches of an operation: its blocking and its nonblocking form, with delays.
 
     Attributes:
-        operation: the blocking one.
-        late: the paper's delays, us, some 10 to 100 times as long as an operation takes here.
-        shorter: delays that overlap more with an operation of less than 1 us; longer ones hardly do.
-        sizes: of messages, bytes; none: a barrier.
+        operation: the blocking operation.
+        late: the paper's delays, us, which are some 10 to 100 times as long as an operation takes here.
+        shorter: shorter delays, us; an operation of less than 1 us can hide a larger share of them.
+        sizes: of messages, bytes; empty: a barrier.
     """
 
     operation: str
@@ -132,6 +135,7 @@ class LateArrival:
 
     @property
     def forms(self) -> tuple[str, str]:
+        """The blocking and the nonblocking operation."""
         return self.operation, f"i{self.operation}"
 
     def runs(self, site: Site) -> tuple[Run, ...]:
@@ -159,9 +163,8 @@ class LateArrival:
         return tuple(runs)
 
     def label(self, form: str, size: int, delay: float) -> str:
-        """Returns the label of a line; barriers have panels of their own by form."""
-        words = [f"{size} B"] * bool(self.sizes) + [f"{delay:g} us"]
-        return ", ".join(words) if not self.sizes else f"{form.capitalize()} {', '.join(words)}"
+        """Returns the label of a line; without the form for barriers, whose forms have separate panels."""
+        return f"{form.capitalize()} {size} B, {delay:g} us" if self.sizes else f"{delay:g} us"
 
     def form_lines(
         self,
@@ -171,23 +174,23 @@ class LateArrival:
         forms: Sequence[str],
         styles: Iterable[tuple[int, float, int | str]],
     ) -> list[Line]:
-        """Lines over processes, of some sizes and delays; two forms differ by style and marker.
+        """Returns lines over numbers of processes; two forms of the operation differ by style and marker.
 
         Args:
-            cells: those of one synchronizer.
+            cells: of one synchronizer.
             column: of the values.
             scale: factor for values.
             forms: of the operation.
-            styles: sizes, delays and colors.
+            styles: size, delay and color of each line.
         """
         lines = []
         for size, delay, color in styles:
             for index, form in enumerate(forms):
                 chosen = cells[(cells.operation == form) & (cells.size == size) & (cells.delay == delay)]
-                medians = medians_and_ranges(chosen.ranks, getattr(chosen, column), scale)
-                values = (medians.x, medians.middle, medians.low, medians.high)
+                points = medians_and_ranges(chosen.ranks, getattr(chosen, column), scale)
+                label, style = self.label(form, size, delay), ("-", "--")[index]
                 marker = index if len(forms) > 1 else int(color)
-                lines.append(Line(self.label(form, size, delay), *values, color, ("-", "--")[index], marker))
+                lines.append(Line(label, points.x, points.middle, points.low, points.high, color, style, marker))
         return lines
 
 
@@ -195,26 +198,28 @@ class LateArrival:
 class GlobalTime(LateArrival):
     """Global times over processes, with and without a delay."""
 
-    in_seconds: bool = False  # whether times are drawn in seconds, on a logarithmic axis
-    up_to: int = 0  # ranks, which claims on growth are about
-    step_us: float = 0.0  # that doubling the ranks is claimed not to add; operations that take less decide nothing
+    in_seconds: bool = False  # True: times are drawn in seconds, on a logarithmic axis
+    up_to: int = 0  # largest number of ranks in claims on growth
+    # The claim: doubling the ranks adds less than this time. Operations that take less in total cannot decide it.
+    step_us: float = 0.0
 
     def facts(self, results: Results) -> Facts:
-        """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
+        """Returns times without a delay, their growth with the ranks, and the time that a delay adds."""
         cells, site = times_of(results.launch_cells), results.site
         judged = cells[(cells.synchronizer == JUDGED) & np.isin(cells.size, (0, SMALL))]
         measures: dict[str, Measured] = {}
         of_blocking: dict[int, np.ndarray] = {}
         for name, form in zip(("blocking", "nonblocking"), self.forms, strict=True):
             plain = judged[(judged.operation == form) & (judged.delay == 0)]
-            every = {
+            times = {
                 int(ranks): pd.Series(plain.t[plain.ranks == ranks], plain.launch[plain.ranks == ranks])
                 for ranks in np.unique(plain.ranks)
             }
-            kept = {ranks: values for ranks, values in every.items() if not site.crowded(ranks)}
-            measures[f"all_{name}"], measures[name] = (each(some, " us") or missing() for some in (every, kept))
+            on_cores = {ranks: values for ranks, values in times.items() if not site.crowded(ranks)}
+            measures[f"all_{name}"] = measures_by_position(times, " us") or missing()
+            measures[name] = measures_by_position(on_cores, " us") or missing()
             if name == "blocking":
-                of_blocking = {ranks: values.to_numpy() for ranks, values in kept.items() if ranks <= self.up_to}
+                of_blocking = {ranks: values.to_numpy() for ranks, values in on_cores.items() if ranks <= self.up_to}
         measures |= growth(of_blocking, self.step_us)
         measures["time_less_delay_and_operation"] = beyond_the_delay(judged[judged.ranks == site.full])
         return Facts(measures, {"up_to": self.up_to})
@@ -222,32 +227,36 @@ class GlobalTime(LateArrival):
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         unit, scale = ("s", 1.0) if self.in_seconds else ("us", MICROSECONDS)
         times = times_of(results.launch_cells)
-        styles: list[tuple[int, float, int | str]] = [(0, delay, at) for at, delay in enumerate((0.0, *self.late))]
+        scales = ("positions", "log" if self.in_seconds else "linear")
+        styles: list[tuple[int, float, int | str]]  # size, delay and color of each line
         if self.sizes:
             styles = [(SMALL, delay, "#0072B2" if delay else "#000000") for delay in (*self.late, 0.0)]
+            shown = (
+                "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with "
+                "its MPI_Wait."
+            )
+        else:
+            styles = [(0, delay, color) for color, delay in enumerate((0.0, *self.late))]
+            shown = "Rank 0 enters so much later than all others."
         panels = []
         for synchronizer, words in SYNCHRONIZERS.items():
             cells = times[times.synchronizer == synchronizer]
-            forms = (
-                {words: self.forms} if self.sizes else {f"{form.capitalize()}, {words}": (form,) for form in self.forms}
-            )
-            for title, some in forms.items():
-                lines = self.form_lines(cells, "time_s", scale, some, styles)
-                scales = ("positions", "log" if self.in_seconds else "linear")
+            forms_by_title: dict[str, tuple[str, ...]] = {words: self.forms}
+            if not self.sizes:  # a barrier has a panel per form
+                forms_by_title = {f"{form.capitalize()}, {words}": (form,) for form in self.forms}
+            for title, forms in forms_by_title.items():
+                lines = self.form_lines(cells, "time_s", scale, forms, styles)
                 panels.append(Panel(lines, "number of processes", f"global time [{unit}]", title, *scales))
-        point = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
+        points = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
         title = f"Global time of MPI_{self.operation.capitalize()} with one late process"
-        shown = (
-            "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with its "
-            "MPI_Wait."
-            if self.sizes
-            else "Rank 0 enters so much later than all others."
-        )
-        return (make_picture(name, title, f"{point}{shown} {HOW_HERE}", panels),)
+        return (make_picture(name, title, f"{points}{shown} {HOW_HERE}", panels),)
 
 
-def beyond_the_delay(cells: Times) -> Places:
-    """Returns the time of a delayed operation beyond delay and operation, by its form."""
+def beyond_the_delay(cells: Times) -> ByPosition:
+    """Returns for each form the time of the delayed operation, less the delay and less its time without a delay.
+
+    The delay is the longest one.
+    """
     longest = cells.delay.max(initial=0.0)
     measures: dict[str, Measure] = {}
     for form in dict.fromkeys(cells.operation[cells.delay == longest]):
@@ -259,16 +268,22 @@ def beyond_the_delay(cells: Times) -> Places:
 
 
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
-    """Returns the growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
+    """Returns measures of the growth of times with the number of ranks, in us.
 
-    A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
-    order they are as many independent estimates of the parameters of a curve.
+    The growth from the smallest to the largest number of ranks is split into a logarithmic and a linear term by a least
+    squares fit. Launches on different numbers of ranks are not paired; the first launches of all numbers are fitted
+    together, then the second ones, and so on, which gives independent estimates of the terms.
+
+    Args:
+        by_ranks: number of ranks -> time of each launch, us.
+        step_us: as in `GlobalTime`.
     """
-    kept = {ranks: finite(by_ranks[ranks]) for ranks in sorted(by_ranks)}
-    launches = min(map(len, kept.values()), default=0)
-    counts, times = np.array(list(kept), float), np.array([values[:launches] for values in kept.values()]).T
+    times_by_ranks = {ranks: finite(by_ranks[ranks]) for ranks in sorted(by_ranks)}
+    launches = min(map(len, times_by_ranks.values()), default=0)
+    counts = np.array(list(times_by_ranks), float)
+    times = np.array([values[:launches] for values in times_by_ranks.values()]).T
     few = missing(
-        f"a logarithm and a line fit equally well on fewer than {FEW_COUNTS} numbers of ranks with a core each; here "
+        f"a logarithm and a line fit equally well on fewer than {MIN_COUNTS} numbers of ranks with a core each; here "
         f"there are {len(counts)}"
     )
     total = logarithmic = few
@@ -278,17 +293,17 @@ def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Meas
         short = f"the operation takes {longest:.3g} us at most here, so that no step could be of {step_us:g} us"
         slopes = np.polyfit(np.log2(counts), times.T, 1)[0]
         per_doubling = Measure(slopes, " us", signed=True, obstacle=short if longest < step_us else "")
-    if len(counts) >= FEW_COUNTS:
-        shapes = [(scale - scale[0]) / (scale[-1] - scale[0]) for scale in (np.log2(counts), counts)]
-        fit = np.linalg.lstsq(np.stack([*shapes, np.ones_like(counts)], axis=1), times.T, rcond=None)[0]
+    if len(counts) >= MIN_COUNTS:
+        terms = [(x - x[0]) / (x[-1] - x[0]) for x in (np.log2(counts), counts)]  # both rise from 0 to 1
+        fit = np.linalg.lstsq(np.stack([*terms, np.ones_like(counts)], axis=1), times.T, rcond=None)[0]
         total = Measure(fit[0] + fit[1], " us", signed=True)
         logarithmic = Measure(fit[0] - fit[1], " us", signed=True)
     return {"growth": total, "logarithmic_less_linear_growth": logarithmic, "per_doubling": per_doubling}
 
 
 def benefits_of(times: Times) -> Benefits:
-    """Delay overlap benefits, each against the cell of the same launch without a delay."""
-    shared = [each.name for each in Cells.columns()]
+    """Computes delay overlap benefits; each compares a cell with the cell of the same launch without a delay."""
+    shared = [column.name for column in Cells.columns()]
     plain = times[times.delay == 0].frame(*shared, "time_s").rename(columns={"time_s": "plain_s"})
     pairs = times[times.delay > 0].frame().merge(plain, on=shared)
     late, t0 = Times.of_frame(pairs), pairs.plain_s.to_numpy() * MICROSECONDS
@@ -304,10 +319,10 @@ def benefits_of(times: Times) -> Benefits:
 
 @dataclass(frozen=True)
 class RoomyCells:
-    """Benefits of cells that have room for `ROOM` points.
+    """Benefits of cells whose largest possible benefit is at least `ROOM`.
 
     Attributes:
-        cells: rising.
+        cells: sorted.
         percent: their benefits, shape (cells, launches); NaN where a launch lacks a cell.
     """
 
@@ -315,11 +330,15 @@ class RoomyCells:
     percent: Floats
 
     def of_form(self, form: str) -> RoomyCells:
+        """Returns the cells of a form of the operation."""
         rows = [row for row, cell in enumerate(self.cells) if cell.operation == form]
         return RoomyCells(tuple(self.cells[row] for row in rows), self.percent[rows])
 
     def differences(self, field: str, value: Any, other: Any) -> RoomyCells:  # noqa: ANN401
-        """Returns the benefits of cells with a value of a field, less those of the cells that differ in it alone."""
+        """Returns benefits of cells whose `field` is `value`, less those of cells that differ only in that field.
+
+        There, the field is `other`. Cells without such a twin, or without a launch that measured both, are left out.
+        """
         rows = {cell: row for row, cell in enumerate(self.cells)}
         pairs = {
             cell: (row, rows[twin])
@@ -332,12 +351,12 @@ class RoomyCells:
         return RoomyCells(tuple(itertools.compress(pairs, known)), percent[known])
 
     def median(self, note: str = "") -> Measure:
-        """Returns the median over cells of each launch."""
+        """Returns for each launch the median over cells."""
         return Measure(pd.DataFrame(self.percent).median().to_numpy(), POINTS, signed=True, note=note)
 
 
 def with_room(table: Benefits) -> RoomyCells:
-    """Returns the cells that have room for `ROOM` points."""
+    """Chooses the cells whose largest possible benefit is at least `ROOM`."""
     launches = np.unique(table.launch)
     cells = {cell: benefits for cell, benefits in table.cells() if np.median(benefits.ceiling) >= ROOM}
     percent = np.full((len(cells), len(launches)), np.nan)
@@ -347,7 +366,7 @@ def with_room(table: Benefits) -> RoomyCells:
 
 
 def no_room(table: Benefits) -> Measure:
-    """Returns a missing measure, with the limits of the benefit here."""
+    """Returns a missing measure whose reason names the largest possible benefits here."""
     if not len(table):
         return missing("no ranks with a core each were measured with and without a delay")
     ceilings, times = (
@@ -360,9 +379,14 @@ def no_room(table: Benefits) -> Measure:
 
 
 def benefit_measures(table: Benefits, forms: tuple[str, str], sizes: Sequence[int]) -> dict[str, Measured]:
-    """Returns the measures of benefits, from a table on ranks with a core each.
+    """Returns the measures of benefits.
 
-    Differences between sizes, forms and delays are taken within launches and cells.
+    Differences between sizes, forms and delays are between cells of the same launch that differ in nothing else.
+
+    Args:
+        table: benefits on ranks with a core each.
+        forms: the blocking and the nonblocking operation.
+        sizes: of messages.
     """
     cells, room = with_room(table), no_room(table)
     small, many, few = table[table.size == SMALL], table[table.ranks > MANY], table[table.ranks < MANY]
@@ -386,17 +410,19 @@ def benefit_measures(table: Benefits, forms: tuple[str, str], sizes: Sequence[in
         for size, differences in larger.items()
         if (of_form := differences.of_form(form)).cells
     } or room
-    for name, form, other in (("blocking", *forms), ("nonblocking", *reversed(forms))):
-        step = cells.differences("operation", form, other)
-        measures[f"more_of_the_{name}_form"] = step.median() if step.cells else room
+    for name, form, other_form in (("blocking", *forms), ("nonblocking", *reversed(forms))):
+        differences = cells.differences("operation", form, other_form)
+        measures[f"more_of_the_{name}_form"] = differences.median() if differences.cells else room
     for name, benefits, sign in (("more_than", few, 1), ("less_than", many, -1)):
         roomy = with_room(benefits)
         delays = sorted({cell.delay for cell in roomy.cells})
-        measures[f"{name}_of_the_next_longer_delay"] = {
-            f"{short:g} us": replace(step, percent=sign * step.percent).median()
-            for short, long in itertools.pairwise(delays)
-            if (step := roomy.differences("delay", short, long)).cells
-        } or (no_room(benefits) if len(benefits) or benefits is few else too_few)
+        by_delay: dict[str, Measure] = {}
+        for short, long in itertools.pairwise(delays):
+            differences = roomy.differences("delay", short, long)
+            if differences.cells:
+                by_delay[f"{short:g} us"] = replace(differences, percent=sign * differences.percent).median()
+        lacking = no_room(benefits) if len(benefits) or benefits is few else too_few
+        measures[f"{name}_of_the_next_longer_delay"] = by_delay or lacking
     return measures
 
 
@@ -405,7 +431,7 @@ class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
 
     def label(self, form: str, size: int, delay: float) -> str:
-        """Returns the label of a line: of each size, or of each delay where there are no sizes."""
+        """Returns the label of a line: form and size, or form and delay of a barrier."""
         return f"{form.capitalize()} {f'{size} B' if self.sizes else f'{delay:g} us'}"
 
     def facts(self, results: Results) -> Facts:
@@ -415,7 +441,15 @@ class Benefit(LateArrival):
         return Facts(benefit_measures(judged, self.forms, self.sizes or (0, SMALL)))
 
     def panel(self, table: Benefits, synchronizer: str, column: str, delays: Sequence[float], title: str) -> Panel:
-        """Lines of each size, or of each delay where there are no sizes."""
+        """Returns a panel of benefits after one synchronizer, with a line per size and delay, and form.
+
+        Args:
+            table: benefits.
+            synchronizer: before the samples.
+            column: of `Benefits`.
+            delays: us.
+            title: of the panel.
+        """
         cells = [(size, delay) for size in self.sizes or (0,) for delay in delays]
         styles = [(*cell, color) for color, cell in enumerate(cells)]
         lines = self.form_lines(table[table.synchronizer == synchronizer], column, 1.0, self.forms, styles)
@@ -425,14 +459,14 @@ class Benefit(LateArrival):
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         table, last = (benefits_of(times_of(results.launch_cells, late)) for late in (False, True))
         late, shorter = self.late, self.shorter
-        far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
-        listings = [(table, name, "equation_5", late, f"{words}, {far}") for name, words in SYNCHRONIZERS.items()][1:]
-        shown = [
+        far, near = (f"{', '.join(f'{delay:g}' for delay in delays)} us late" for delays in (late, shorter))
+        listings = [(name, words) for name, words in SYNCHRONIZERS.items() if name != JUDGED]
+        panels = [  # arguments of `panel`
             (table, JUDGED, "equation_5", late, f"Eq. 5, {SYNCHRONIZERS[JUDGED]}, {far}"),
             (table, JUDGED, "equation_5", shorter, f"Eq. 5, {SYNCHRONIZERS[JUDGED]}, {near}"),
             (table, JUDGED, "by_stamps", late, f"by stamps, {SYNCHRONIZERS[JUDGED]}, {far}"),
             (table, JUDGED, "by_stamps", shorter, f"by stamps, {SYNCHRONIZERS[JUDGED]}, {near}"),
-            *listings,
+            *((table, name, "equation_5", late, f"{words}, {far}") for name, words in listings),
             (last, JUDGED, "equation_5", late, f"Eq. 5, the last rank {far}"),
             (last, JUDGED, "by_stamps", late, f"by stamps, the last rank {far}"),
         ]
@@ -444,4 +478,4 @@ class Benefit(LateArrival):
             f"last rank as its outlook asks for. Solid: blocking; dashed: nonblocking. {HOW_HERE}"
         )
         title = f"Delay overlap benefit of MPI_{self.operation.capitalize()}"
-        return (make_picture(name, title, caption, [self.panel(*each) for each in shown]),)
+        return (make_picture(name, title, caption, [self.panel(*arguments) for arguments in panels]),)

@@ -1,6 +1,7 @@
-"""Latency of a collective's algorithms under both synchronizers, over message sizes and numbers of processes.
+"""Measures the latency of a collective's algorithms over message sizes or numbers of processes.
 
-Schuchart 2023, Figs 6 to 14 and section 6.6.
+Each is measured after MPI_Barrier and from the common start (MPIX_Harmonize). A line of a figure is an algorithm of
+Open MPI, or MPICH. Schuchart 2023, Figs 6 to 14 and section 6.6.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from downbeat.report.panel import Line, Panel
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
+from downbeat_papers.claims import (
+    NOT_MEASURED,
+    Facts,
+    Measure,
+    Measured,
+    Outcome,
+    between,
+    measures_by_position,
+    missing,
+    undecided,
+)
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     LATENCY,
@@ -36,21 +47,25 @@ POINT = (
     "Points: mean over launches (the paper: ten) of what OSU's benchmarks report, bars: standard deviation. Second "
     "panel: median over launches of the launches' medians, bars: smallest to largest launch. "
 )
-# As downbeat-bench chooses them (docs/operations.md).
+# The datatypes that downbeat-bench chooses (docs/operations.md), for captions.
 DATATYPES = " Reductions of 4 bytes are of one MPI_FLOAT, longer ones of MPI_DOUBLE."
+# Synchronizer -> its name in labels of lines, and in names of measures, which claims in TOML use.
 SHORT = {BARRIER: "barrier", COMMON_START: SYNCHRONIZER_NAMES[COMMON_START]}
-IN_CLAIMS = {BARRIER: "barrier", COMMON_START: COMMON_START}  # ends of names of measures, as claims in TOML have them
-# How labels of runs of the paper's own MPIX_Harmonize end, and what sets it.
+IN_CLAIMS = {BARRIER: "barrier", COMMON_START: COMMON_START}
+# With --published, MPIX_Harmonize is also measured as configured in the paper: suffix of the labels of these runs, and
+# the variable that configures the library.
 PUBLISHED, AS_PUBLISHED = "-published", {"DOWNBEAT_PUBLISHED": "schuchart2023"}
-WHOSE = {"": "as Downbeat has it", PUBLISHED: "as the paper has it"}
-OWN = {"": "", PUBLISHED: ", MPIX_Harmonize as published"}
+# Configuration, as a suffix of labels -> its description in captions, and in titles.
+IN_CAPTIONS = {"": "as Downbeat has it", PUBLISHED: "as the paper has it"}
+IN_TITLES = {"": "", PUBLISHED: ", MPIX_Harmonize as published"}
 STYLES = {BARRIER: ":", COMMON_START: "--"}  # as in the paper
-SMALL = 1024  # bytes; the text calls messages small without saying where that ends
-# In all figures, the first line in the paper's blue, the second in red.
+SMALL = 1024  # bytes, largest small message; the paper gives no number
+# The first two lines of all figures, in the paper's blue and red.
 DEFAULTS = {"mpich": "MPICH (for MVAPICH2)", "default": "Open MPI default"}
-MVAPICH = "mvapich2"  # an algorithm that some sites have beside Open MPI's
-OSU_MAXIMUM = "max_of_means"  # of a cell: the maximum of OSU's benchmarks
-STATISTICS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
+MVAPICH = "mvapich2"  # an algorithm that some sites have in addition to Open MPI's
+OSU_MAXIMUM = "max_of_means"  # statistic of a cell: the maximum that OSU's benchmarks report
+# Kind of latency -> OSU's statistic, and the statistic whose medians are drawn beside it.
+STATISTICS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}
 MEANING = {
     "average": "mean over ranks",
     "maximum": "largest over ranks, of means over calls; the median is of each call's largest",
@@ -58,9 +73,9 @@ MEANING = {
 AXES = {"size": ("message size [bytes]", "bytes"), "ranks": ("number of processes", "positions")}
 
 
-def shorts_of(whose: str) -> dict[str, str]:
-    """Returns the synchronizers in the labels of lines, of a configuration of `WHOSE`."""
-    return SHORT | ({COMMON_START: whose.removeprefix("-")} if whose else {})
+def synchronizer_labels(configuration: str) -> dict[str, str]:
+    """Returns synchronizer -> its name in labels of lines; the paper's configuration is "published"."""
+    return SHORT | ({COMMON_START: configuration.removeprefix("-")} if configuration else {})
 
 
 class LineCells(LaunchCells):
@@ -70,7 +85,7 @@ class LineCells(LaunchCells):
 
 
 def line_names(labels: Iterable[object], algorithms: Iterable[object]) -> Texts:
-    """Returns the lines of cells, by the labels of their runs and their algorithms."""
+    """Returns the names of the lines of cells, given the labels of their runs and their algorithms."""
     return np.array(
         [
             "mpich" if str(label).startswith("mpich") or algorithm == MVAPICH else str(algorithm)
@@ -90,14 +105,14 @@ class LinePoints(Table):
     """Values of launches, by line and position."""
 
     line: Texts = column("name of the line")
-    synchronizer: Texts = column("of the launches; empty of a ratio of two")
+    synchronizer: Texts = column("start of the samples; empty for a ratio of two synchronizers")
     position: Ints = column("message size in bytes, or number of ranks")
     launch: Ints = column("number of the launch, from 1")
     value: Floats = column("latency in s, or ratio of two")
 
 
 def latency_points(cells: LineCells, x: str, statistic: str) -> LinePoints:
-    """Returns the latencies of cells over `x`, "size" or "ranks"."""
+    """Returns the latencies of cells over positions `x`, "size" or "ranks"; `statistic` is a column of cells."""
     return LinePoints(
         line=cells.line,
         synchronizer=cells.synchronizer,
@@ -108,7 +123,10 @@ def latency_points(cells: LineCells, x: str, statistic: str) -> LinePoints:
 
 
 def deltas(cells: LineCells, statistic: str = LATENCY) -> LinePoints:
-    """Latency under the barrier / latency under harmonize over sizes, by launch (Schuchart 2023, section 6.1)."""
+    """Returns latency after the barrier / latency from the common start over sizes (Schuchart 2023, section 6.1).
+
+    Both are of the same launch; launches that lack one are left out.
+    """
     frame = latency_points(cells, "size", statistic).frame()
     keys = ["line", "position", "launch"]
     wide = frame.pivot_table(index=keys, columns="synchronizer", values="value").reindex(
@@ -123,8 +141,8 @@ class Scaling:
     """Latency over message sizes or numbers of processes.
 
     Attributes:
-        collectives: operations; of several, measures are by collective, for claims on each.
-        algorithms: of Open MPI, with their labels, beside `DEFAULTS`.
+        collectives: operations; with several, measures are by collective, so that claims are on each.
+        algorithms: algorithm of Open MPI -> its label; these lines are drawn in addition to `DEFAULTS`.
     """
 
     collectives: tuple[str, ...]
@@ -132,19 +150,22 @@ class Scaling:
 
     @property
     def lines(self) -> dict[str, str]:
-        """The labels of the lines, by their names."""
+        """Name of a line -> its label."""
         return DEFAULTS | dict(self.algorithms)
 
-    def there(self, results: Results) -> list[str]:
-        """Returns the names of the lines that the launches at hand have."""
-        runs = [results.run(label) for label in results.have()]
-        mpich = any(run.label.startswith("mpich") or MVAPICH in str(run.options) for run in runs)
-        open_mpi = any(run.label.startswith("openmpi") for run in runs)
-        only = not any("algorithm" in run.options for run in runs)
-        names = ["default"] if only else [name for name in self.lines if name != "mpich"]
-        return ["mpich"] * mpich + names * open_mpi
+    def measured_lines(self, results: Results) -> list[str]:
+        """Returns the names of the lines that the launches measured."""
+        runs = [results.run(label) for label in results.labels()]
+        names = []
+        if any(run.label.startswith("mpich") or MVAPICH in str(run.options) for run in runs):
+            names.append("mpich")
+        if any(run.label.startswith("openmpi") for run in runs):
+            has_algorithms = any("algorithm" in run.options for run in runs)
+            names += [name for name in self.lines if name != "mpich"] if has_algorithms else ["default"]
+        return names
 
     def configured(self, site: Site) -> str:
+        """Returns a sentence on the configuration of MPIX_Harmonize; see `Configured`."""
         ours = "MPIX_Harmonize is Downbeat's (slack=auto, sync=disciplined)"
         if not site.published:
             return f"{ours}, not the paper's; --published measures both."
@@ -154,11 +175,13 @@ class Scaling:
         )
 
     def configurations(self, results: Results) -> dict[str, LaunchCells]:
-        """Returns the cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
+        """Returns configuration ("" is Downbeat's, `PUBLISHED` is the paper's) -> its cells, if it was measured."""
         cells = results.launch_cells
-        paper = np.array([str(label).endswith(PUBLISHED) for label in cells.label], bool)
-        measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have())
-        return {whose: cells[paper if whose else ~paper] for whose in measured}
+        is_published = np.array([str(label).endswith(PUBLISHED) for label in cells.label], bool)
+        measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.labels())
+        return {
+            configuration: cells[is_published if configuration else ~is_published] for configuration in measured
+        }
 
     def judged(self, results: Results) -> LaunchCells:
         """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
@@ -166,11 +189,18 @@ class Scaling:
         return cells if not results.site.published else self.configurations(results).get(PUBLISHED, cells[:0])
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
-        """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
-        algorithms = [name for name in self.lines if name != "mpich"]
+        """Returns the runs that measure the lines of a collective: a run under each available MPI library.
+
+        Args:
+            site: the machine.
+            collective: the operation.
+            ranks: of each launch.
+            sizes: message sizes, separated by commas.
+            suffix: of the label.
+        """
         open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
-        algorithms = site.choices(collective, algorithms)
-        # MPICH 4 takes some 10 ms per collective where ranks share cores.
+        algorithms = site.choices(collective, [name for name in self.lines if name != "mpich"])
+        # MPICH 4 takes some 10 ms per collective if ranks share cores.
         if mpich == "mpich" and site.crowded(ranks):
             mpich = None
         runs = []
@@ -186,47 +216,49 @@ class Scaling:
                 )
                 runs.append(run)
                 if site.published:
-                    options = {**run.options, "late": "flags"}  # starts that are late with flag 1 count, too
+                    # As in the paper, late starts whose flag is 1 count as valid.
+                    options = {**run.options, "late": "flags"}
                     runs.append(replace(run, label=label + PUBLISHED, options=options, variables=AS_PUBLISHED))
         return runs
 
     def panels(
         self,
-        there: Iterable[str],
-        of: Iterable[LinePoints],
+        names: Iterable[str],
+        values: Iterable[LinePoints],
         x: str,
         y: str,
         scale: float,
-        shorts: Mapping[str, str],
+        synchronizers: Mapping[str, str],
     ) -> list[Panel]:
-        """Returns the paper's panel, mean and standard deviation over launches, and beside it medians.
+        """Returns two panels: the paper's, with means and standard deviations over launches, and one with medians.
 
         Args:
-            there: names of the lines.
-            of: values for means, and those for medians.
+            names: of the lines.
+            values: those of the first panel, and those of the second.
             x: the position, "size" or "ranks".
             y: label of the axis.
             scale: factor for values.
-            shorts: words for synchronizers; of a ratio none.
+            synchronizers: synchronizer -> its name in labels; empty: values are ratios of two synchronizers.
         """
         panels, summaries = [], (means_and_deviations, medians_and_ranges)
         titles = ("mean of means, as in the paper", "medians")
-        for title, points, summarize in zip(titles, of, summaries, strict=True):
+        for title, points, summarize in zip(titles, values, summaries, strict=True):
             lines = []
-            for name in there:
+            for name in names:
                 color, words = list(self.lines).index(name), self.lines[name]
-                for synchronizer, short in (shorts or {"": ""}).items():
+                for synchronizer, short in (synchronizers or {"": ""}).items():
                     chosen = points[(points.line == name) & (points.synchronizer == synchronizer)]
-                    over = summarize(chosen.position, chosen.value, scale)
+                    summary = summarize(chosen.position, chosen.value, scale)
                     label = f"{words}, {short}" if short else words
                     style = STYLES.get(synchronizer, "-")
-                    lines.append(Line(label, over.x, over.middle, over.low, over.high, color, style))
+                    lines.append(Line(label, summary.x, summary.middle, summary.low, summary.high, color, style))
             label, x_scale = AXES[x]
-            panels.append(Panel(lines, label, y, title, x_scale, "log", y_at=None if shorts else 1.0))
+            # Ratios have a horizontal line at 1.
+            panels.append(Panel(lines, label, y, title, x_scale, "log", y_at=None if synchronizers else 1.0))
         return panels
 
     def latencies(self, cells: LineCells, x: str, obstacle: str = "") -> dict[str, Measured]:
-        """Latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
+        """Returns the latencies of each line after each synchronizer, e.g. `linear.barrier`, by position, in us."""
         unit = "ranks" if x == "ranks" else "bytes"
         few = missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
         measures: dict[str, Measured] = {}
@@ -237,7 +269,7 @@ class Scaling:
                 position: pd.Series(launches.value * MICROSECONDS, launches.launch)
                 for position, launches in sorted(chosen.groups(chosen.position), key=lambda group: group[0])
             }
-            measures[f"{name}.{short}"] = each(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
+            measures[f"{name}.{short}"] = measures_by_position(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
         return measures
 
 
@@ -246,7 +278,7 @@ class MessageScaling(Scaling):
     """Latency over message sizes, absolute and as ratio delta.
 
     Attributes:
-        all_nodes: whether all ranks take part, or those of one node.
+        all_nodes: True: all ranks take part; False: those of one node.
     """
 
     all_nodes: bool = False
@@ -267,11 +299,11 @@ class MessageScaling(Scaling):
             cells = with_lines(self.judged(results), collective)
             ratios = deltas(cells)
             means = [launches.value.mean() for _, launches in ratios.groups(ratios.line, ratios.position)]
-            alike = SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
+            obstacle = SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
             of_collective: dict[str, Measured] = {
-                "delta": Found(None, between(means)),
+                "delta": Outcome(None, between(means)),
                 **self.delta_measures(ratios, ranks),
-                **self.latencies(cells, "size", alike),
+                **self.latencies(cells, "size", obstacle),
             }
             if crowding := results.crowding(ranks):
                 of_collective = {name: undecided(measure, crowding) for name, measure in of_collective.items()}
@@ -280,11 +312,12 @@ class MessageScaling(Scaling):
         return Facts(measures if len(self.collectives) > 1 else of_collective)
 
     def delta_measures(self, ratios: LinePoints, ranks: int) -> dict[str, Measured]:
-        """Returns delta of each line, the mean over sizes (`linear`), over small ones (`linear.small`), at each size.
+        """Returns measures of delta, the ratio of latencies after the two synchronizers.
 
-        And by how much more each line is affected than each other one: the mean over sizes of the logarithm of its
-        ratio, in the direction in which the other half of the launches lies. An absolute value is above 0 by noise
-        alone.
+        For a line "linear": `linear` is the mean over sizes, `linear.small` the mean over small sizes, and
+        `linear.sizes` has delta at each size. `more_affected.linear` compares the line with each other line: the
+        difference of the mean logarithms of delta, with the sign that the other half of the launches chooses
+        (`held_out`), since an absolute value is above 0 by noise alone.
         """
         measures: dict[str, Measured] = {}
         affected: dict[str, np.ndarray] = {}
@@ -292,60 +325,65 @@ class MessageScaling(Scaling):
             obstacle = SAME_MESSAGE if ranks == 2 and name not in DEFAULTS else ""
             of_line = ratios[ratios.line == name].frame("launch", "position", "value")
             table = of_line.pivot(index="launch", columns="position", values="value").apply(np.log)
-            for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
-                values = np.exp(some.mean(axis="columns").to_numpy())
-                measures[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
+            small = table[[size for size in table if int(str(size)) <= SMALL]]
+            for suffix, logs in (("", table), (".small", small)):
+                values = np.exp(logs.mean(axis="columns").to_numpy())
+                measures[name + suffix] = Measure(values, obstacle=obstacle) if logs.size else missing()
             of_sizes = {size: np.exp(column.to_numpy()) for size, column in table.items()}
-            measures[f"{name}.sizes"] = each(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
-            if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
+            measures[f"{name}.sizes"] = measures_by_position(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
+            if not table.empty:  # pandas' mean skips the sizes that a launch lacks; NaN if it lacks all
                 affected[name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
         all_measured = all(np.isfinite(values).any() for values in affected.values())
         fewest = min(map(len, affected.values()), default=0)
         for name in self.lines:
             compared = {other: values for other, values in affected.items() if other != name}
-            more: Measured = missing("too few launches measured all")
+            difference: Measured = missing("too few launches measured all")
             if name not in affected or not compared:
-                more = missing()
+                difference = missing()
             elif all_measured:
                 obstacle = SAME_MESSAGE if ranks == 2 else ""
-                more = {
+                difference = {
                     f"than {self.lines[other]}": Measure(affected[name][:fewest] - values[:fewest], "", True, obstacle)
                     for other, values in compared.items()
                 }
-            measures[f"more_affected.{name}"] = more
+            measures[f"more_affected.{name}"] = difference
         return measures
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        drawn, there = [], self.there(results)
-        of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
-        of_b = (
+        drawn, names = [], self.measured_lines(results)
+        caption_of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
+        caption_of_b = (
             f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
             "barrier makes the operation look slower. MPIX_Harmonize is "
         )
-        for (whose, measured), collective in product(reversed(self.configurations(results).items()), self.collectives):
-            cells = with_lines(measured, collective)
+        configurations = reversed(self.configurations(results).items())
+        for (configuration, measured), collective in product(configurations, self.collectives):
+            cells, labels = with_lines(measured, collective), synchronizer_labels(configuration)
             stem = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
+            title += IN_TITLES[configuration]
             latencies = (latency_points(cells, "size", statistic) for statistic in (LATENCY, MEDIAN))
-            a = self.panels(there, latencies, "size", "latency [us]", MICROSECONDS, shorts_of(whose))
+            panels_a = self.panels(names, latencies, "size", "latency [us]", MICROSECONDS, labels)
             ratios = (deltas(cells, statistic) for statistic in (LATENCY, MEDIAN))
-            b = self.panels(there, ratios, "size", f"delta = barrier / {shorts_of(whose)[COMMON_START]}", 1.0, {})
-            more = f"{WHOSE[whose]}."
-            more += DATATYPES if "reduce" in collective else ""
-            more += results.site.remark_on_lines
-            drawn += [
-                make_picture(f"{stem}a{whose}", f"{title}{OWN[whose]}: absolute values", of_a + more, a, share_y=True),
-                make_picture(f"{stem}b{whose}", f"{title}{OWN[whose]}: ratio", of_b + more, b, share_y=True),
-            ]
+            panels_b = self.panels(names, ratios, "size", f"delta = barrier / {labels[COMMON_START]}", 1.0, {})
+            end = f"{IN_CAPTIONS[configuration]}."
+            end += DATATYPES if "reduce" in collective else ""
+            end += results.site.remark_on_lines
+            for letter, subject, caption, panels in (
+                ("a", "absolute values", caption_of_a, panels_a),
+                ("b", "ratio", caption_of_b, panels_b),
+            ):
+                file_name = f"{stem}{letter}{configuration}"
+                drawn.append(make_picture(file_name, f"{title}: {subject}", caption + end, panels, share_y=True))
         return tuple(drawn)
 
 
 def unevenness(points: LinePoints) -> dict[str, Floats]:
-    """How uneven each line over processes is, a number for every other launch.
+    """Returns line -> its unevenness over numbers of processes, a number for every other launch.
 
-    That is the mean second difference of its logarithms over the (logarithmic) number of processes, counted from 0 in
-    the direction in which the other half of the launches lies: of its absolute value noise alone makes something. Lines
-    with fewer than four numbers of ranks are left out.
+    The unevenness is the mean second difference of the logarithms of latencies over the (logarithmic) number of
+    processes, with the sign that the other half of the launches chooses (`held_out`), since absolute values are above 0
+    by noise alone. Lines with fewer than four numbers of ranks are left out.
     """
     wide = points.frame().pivot(index="launch", columns=["line", "position"], values="value").sort_index(axis="columns")
     lines = {}
@@ -361,7 +399,7 @@ class ProcessScaling(Scaling):
     """Latency of 4 bytes over numbers of processes.
 
     Attributes:
-        shown: by the letter of the panel, "average" or "maximum".
+        shown: letter of the picture -> kind of latency, "average" or "maximum".
     """
 
     shown: Mapping[str, str] = field(default_factory=lambda: {"": "average"})
@@ -378,7 +416,7 @@ class ProcessScaling(Scaling):
         few = missing("it takes two numbers of ranks with a core each")
         common = judged[judged.synchronizer == COMMON_START]
         for name, (kind, (statistic, _)) in product(self.lines, STATISTICS.items()):
-            if not common.has(statistic):
+            if statistic not in common.source:
                 continue
             points = latency_points(common[common.line == name], "ranks", statistic)
             counts = np.unique(points.position)
@@ -388,15 +426,18 @@ class ProcessScaling(Scaling):
         return Facts(measures)
 
     def unevenness_measures(self, cells: LineCells) -> dict[str, Measured]:
-        """Returns the unevenness of lines after either synchronizer, and that of each line less that of every other."""
+        """Returns the unevenness of lines after each synchronizer, and the differences to the other lines.
+
+        `more_uneven` compares a line after the barrier with every other line, and with itself from the common start.
+        """
         few = missing(f"numbers of ranks with a core each: {len(np.unique(cells.ranks))}, and oscillations take four")
         measures: dict[str, Measured] = {}
         note = "mean second differences of log latency"
-        # The average last: lines are compared by it.
+        # The average comes last, because lines are compared by it below: `sides` and `fewest` are then its values.
         for suffix, statistic in ((".maximum", OSU_MAXIMUM), ("", LATENCY)):
             sides = [
                 unevenness(latency_points(cells[cells.synchronizer == synchronizer], "ranks", statistic))
-                if cells.has(statistic)
+                if statistic in cells.source
                 else {}
                 for synchronizer in (BARRIER, COMMON_START)
             ]
@@ -420,22 +461,21 @@ class ProcessScaling(Scaling):
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         (collective,), site = self.collectives, results.site
-        more = site.remark_on_lines
+        remark = site.remark_on_lines
         if site.crowded(site.most):
-            more = f" Above {site.full} ranks they share cores."
-        drawn = []
-        for (whose, measured), (letter, kind) in product(
-            reversed(self.configurations(results).items()), self.shown.items()
-        ):
-            cells = with_lines(measured, collective)
-            title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes{OWN[whose]}: {kind} latency"
+            remark = f" Above {site.full} ranks they share cores."
+        drawn, names = [], self.measured_lines(results)
+        configurations = reversed(self.configurations(results).items())
+        for (configuration, measured), (letter, kind) in product(configurations, self.shown.items()):
+            cells, labels = with_lines(measured, collective), synchronizer_labels(configuration)
+            title = (
+                f"MPI_{collective.capitalize()}, process scaling, 4 bytes{IN_TITLES[configuration]}: {kind} latency"
+            )
             caption = (
                 f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
-                f"{WHOSE[whose]}.{more}"
+                f"{IN_CAPTIONS[configuration]}.{remark}"
             )
             latencies = (latency_points(cells, "ranks", statistic) for statistic in STATISTICS[kind])
-            panels = self.panels(
-                self.there(results), latencies, "ranks", f"{kind} latency [us]", MICROSECONDS, shorts_of(whose)
-            )
-            drawn.append(make_picture(f"{name}{letter}{whose}", title, caption, panels, share_y=True))
+            panels = self.panels(names, latencies, "ranks", f"{kind} latency [us]", MICROSECONDS, labels)
+            drawn.append(make_picture(f"{name}{letter}{configuration}", title, caption, panels, share_y=True))
         return tuple(drawn)

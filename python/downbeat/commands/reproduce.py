@@ -1,6 +1,6 @@
 """The command `downbeat reproduce`, which measures the figures of papers again, at the size of this machine.
 
-A figure may show the data of another figure (`own_data`); data are measured once. A site is the machine, or the
+A figure may show the data of another figure (`data_figure`); data are measured once. A site is the machine, or the
 simulated cluster, that a figure is measured on.
 """
 
@@ -71,7 +71,7 @@ def reproduce(
     The page of one figure is DIR/<figure>.html, of several DIR/report.html;
     the same for programs is beside it, as JSON. Data are in DIR/<figure>/ and are used again.
     """
-    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
+    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, data_figure, find_figures
     from downbeat_papers.listing import duration, estimated_seconds, listing
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
@@ -125,7 +125,7 @@ def reproduce(
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    source_sites = {own_data(figure).name: sites[figure.name] for figure in chosen}
+    source_sites = {data_figure(figure).name: sites[figure.name] for figure in chosen}
     left = {}  # figure with data -> seconds of its measurement
     for name, source_site in source_sites.items():
         if again:
@@ -140,7 +140,7 @@ def reproduce(
     views: list[View] = []
     failed = False
     for figure in chosen:
-        source, site = own_data(figure), sites[figure.name]
+        source, site = data_figure(figure), sites[figure.name]
         try:
             if not source.runs(site):
                 views.append(laid_out(figure, site, [NotDrawn(site.want(source.lacks))]))
@@ -149,7 +149,7 @@ def reproduce(
                 with resumable():
                     measured[source.name] = perform(source, site, output / source.name, again, say)
             views.append(figure_view(figure, measured[source.name]))
-            failed |= bool(measured[source.name].lacking())
+            failed |= bool(measured[source.name].missing_launches())
         except typer.Exit:  # interrupted
             raise
         except Exception as error:  # no error of a figure may prevent the other figures
