@@ -20,7 +20,7 @@ from downbeat.tune.late_arrivals import (
     LateArrivals,
     NotLateError,
     Waits,
-    late_of,
+    late_ranks,
     read_waits,
     trace_limit,
     waiting,
@@ -249,9 +249,9 @@ def proof(library: MadeUp, algorithm: str = "a", named: Sequence[str] = ("a",)) 
 
 
 def test_of_thousands_of_ranks_some_are_late() -> None:
-    assert late_of(4) == [0, 1, 2, 3]
-    assert len(late_of(4096)) == 32
-    assert late_of(4096)[::31] == [0, 4095]
+    assert late_ranks(4) == [0, 1, 2, 3]
+    assert len(late_ranks(4096)) == 32
+    assert late_ranks(4096)[::31] == [0, 4095]
 
 
 LINEAR, TREE = matrix(linear(4)), matrix(binomial(4))

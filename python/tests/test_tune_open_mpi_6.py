@@ -23,7 +23,6 @@ from downbeat.tune.open_mpi import (
     TIMES_RANKS,
     OpenMpiJsonRules,
     OpenMpiRules,
-    read_rules,
 )
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, algorithm_for, rules_of
 from downbeat.tune.target import rules_form
@@ -198,6 +197,6 @@ def test_a_file_that_is_not_in_force_or_not_there_is_no_finding(tmp_path: Path) 
     settings = in_force(site)
     assert check_rules("openmpi", "Open MPI v6.0.0", settings) == []  # no such file
     site.write_text(CLASSIC, encoding="ascii")
-    assert read_rules(site)
+    assert OpenMpiRules(5, ALGORITHMS, {}).read_rules(site)
     assert check_rules("openmpi", "Open MPI v6.0.0", {FILENAME: settings[FILENAME]}) == []
     assert check_rules("mpich", "MPICH 6.0.0", settings) == []

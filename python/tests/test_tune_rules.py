@@ -414,7 +414,7 @@ def test_mpich_names_an_algorithm_as_the_library_knows_it() -> None:
 def test_intel_variables_as_written_by_hand() -> None:
     form = IntelRules({"bcast": ["1"], "reduce": ["1"], "ibcast": ["1"]})
     rules = [Rule("reduce", 2, 0, None, "7"), Rule("bcast", 4, 0, None, "3"), Rule("bcast", 2, 0, None, "11")]
-    assert form.sayable(rules, [2])[0] == [rules[2], rules[1], rules[0]]
+    assert form.expressible(rules, [2])[0] == [rules[2], rules[1], rules[0]]
     assert form.write(rules).variables == {
         "I_MPI_ADJUST_BCAST": "11:0-2147483647@2-2;3:0-2147483647@4-4",
         "I_MPI_ADJUST_REDUCE": "7:0-2147483647@2-2",
@@ -424,7 +424,7 @@ def test_intel_variables_as_written_by_hand() -> None:
 
 def test_intel_drops_rules_that_would_take_the_default_away() -> None:
     form = IntelRules({"bcast": ["1"], "reduce": ["1"]})
-    kept, losses = form.sayable(
+    kept, losses = form.expressible(
         [Rule("bcast", 2, 0, None, "1"), Rule("bcast", 4, 0, None, "2"), Rule("reduce", 2, 0, None, "1")], [2, 4]
     )
     assert [rule.collective for rule in kept] == ["bcast", "bcast"]

@@ -188,8 +188,8 @@ class BarrierPattern(Cells):
             "Time after the rank that left first, median over the samples of a launch; points: median launch, bars: "
             "smallest to largest. Beside them the rounds in which binomial trees would release the ranks, scaled "
             f"to the latest of them.{drawn_of(max(exits), max_drawn)} Last, the skew of the second half of the calls, "
-            "as it is and computed with delays: each rank waits for as many us as it left before the last one in the mean "
-            "of the first half."
+            "as it is and computed with delays: each rank waits for as many us as it left before the last one in the "
+            "mean of the first half."
         )
         panels, boxes = [], []
         for ranks, launches in exits.items():

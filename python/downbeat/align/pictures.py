@@ -27,16 +27,17 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
     frames = []
     for rank in aligned.ranks.rank:
         times = entry_times(aligned, int(rank))
+        # The axis is the clock of its first rank, so that rank has no drift.
         if len(times) < 2 or rank == aligned.axis_of(int(rank)).ranks[0]:
             continue
-        at = np.linspace(0, int(times.max() - times.min()), CURVE_POINTS).astype(np.int64) + times.min()
-        moved, bound, expected = aligned.correct(int(rank), at)
-        ahead = at - moved
+        instants = np.linspace(0, int(times.max() - times.min()), CURVE_POINTS).astype(np.int64) + times.min()
+        corrected, bound, expected = aligned.correct(int(rank), instants)
+        ahead = instants - corrected
         frames.append(
             pd.DataFrame(
                 {
                     "rank": rank,
-                    "time_s": (at - at[0]) * NS,
+                    "time_s": (instants - instants[0]) * NS,
                     "drift_us": (ahead - ahead[0]) / 1e3,
                     "bound_us": np.where(np.isfinite(bound), bound, np.nan) / 1e3,
                     "expected_error_us": expected / 1e3,
@@ -66,20 +67,22 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
 
 def entry_times(aligned: Aligned, rank: int) -> Integers:
     """Returns the entries of a rank into all its calls, ns on its clock."""
-    none = [np.empty(0, dtype=np.int64)]
-    return np.concatenate(
-        none + [group.entry[:, group.ranks == rank][~group.missing[:, group.ranks == rank]] for group in aligned.groups]
-    )
+    entries = [np.empty(0, dtype=np.int64)]  # concatenate needs an array even without groups
+    for group in aligned.groups:
+        column = group.ranks == rank
+        entries.append(group.entry[:, column][~group.missing[:, column]])
+    return np.concatenate(entries)
 
 
 def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
-    """Chooses calls in the middle of the run in which every rank waits for every rank; of the largest group.
+    """Chooses calls of the largest group in the middle of the run in which every rank waits for every rank.
 
     Returns the group and the rows of the calls; None: there are no such calls.
     """
     candidates = []
     for group in aligned.groups:
         complete = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
+        # In calls without data, ranks need not wait for each other; in a barrier they do.
         rows = np.flatnonzero(complete & ((group.size != 0) | (group.operation == "barrier")))
         if len(rows):
             first = max(0, min(len(rows) // 2, len(rows) - SHOWN_CALLS))
@@ -96,7 +99,7 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
         rows: rows of the calls in the group.
     """
     local_times = [(group.entry[rows, column], group.exit[rows, column]) for column in range(len(group.ranks))]
-    moved = [
+    axis_times = [
         (aligned.corrected(rank, entry), aligned.corrected(rank, end))
         for rank, (entry, end) in zip(group.ranks.tolist(), local_times, strict=True)
     ]
@@ -104,15 +107,15 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
     frames = []
     for axes, stamps, clock, title in zip(
         figure.subplots(2, 1),
-        (local_times, moved),
+        (local_times, axis_times),
         ("own", "axis"),
         ("each on its own clock: who is late?", "on one axis: all wait until the last one has come"),
         strict=True,
     ):
-        begins, ends = (np.array(some) for some in zip(*stamps, strict=True))
+        begins, ends = (np.array(times) for times in zip(*stamps, strict=True))
         first = int(begins.min())
         entry, end = (begins - first) / 1e3, (ends - first) / 1e3  # times since 1970 in ns do not fit into a double
-        # Only one axis shows waiting.
+        # Only the common axis shows waiting: until the last rank has entered, but within the call.
         waited = np.clip(entry.max(axis=0), entry, end) if clock == "axis" else entry
         numbers = bars_of(group, rows, entry, waited, end)
         frames.append(numbers.assign(clock=clock))
@@ -137,7 +140,7 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
 
 def bars_of(group: GroupCalls, rows: Integers, entry: Floats, waited: Floats, end: Floats) -> pd.DataFrame:
     """Returns a frame with a row per call, rank and phase, times in us; the arguments have the shape (rank, call)."""
-    columns, calls = (each.ravel() for each in np.indices(entry.shape))
+    columns, calls = (indices.ravel() for indices in np.indices(entry.shape))
     shared = {"call": group.number[rows][calls], "rank": group.ranks[columns], "place": columns}
     return pd.concat(
         [
@@ -153,7 +156,8 @@ def draw_calls(axes: Axes, group: GroupCalls, numbers: pd.DataFrame) -> str:
     step = rank_step(len(group.ranks))
     length = numbers.end_us.max()
     unit, factor = next((choice for choice in (("s", 1e6), ("ms", 1e3)) if length >= 2 * choice[1]), ("us", 1.0))
-    drawn = numbers[numbers.place % step == 0].assign(rank=lambda some: some.place)
+    drawn = numbers[numbers.place % step == 0]
+    drawn = drawn.assign(rank=drawn.place)  # draw_bars places a bar by column `rank`, here the index in the group
     drawn[["begin_us", "end_us"]] /= factor
     draw_bars(axes, drawn, len(group.ranks))
     if length > THIN * (numbers.end_us - numbers.begin_us).max():

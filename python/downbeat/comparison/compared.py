@@ -77,7 +77,7 @@ SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
 
 
 def start_of(where: Mapping[str, object]) -> str:
-    """The name of the start that conditions select, as in `Factors.started_by`."""
+    """Returns the name of the start that conditions select, as in `Factors.started_by`."""
     values = [
         where.get(name, usual) for name, usual in zip(SYNCHRONIZATION, ("", DEFAULT_ALGORITHM, PER_CALL), strict=True)
     ]
@@ -152,7 +152,7 @@ class Compared:
         return dataclasses.replace(self, verdicts=self.verdicts[rows])
 
     def frame(self) -> pd.DataFrame:
-        """The verdicts as a frame for users; `frame.attrs` has all other fields."""
+        """Returns the verdicts as a frame for users; `frame.attrs` has all other fields."""
         left_out = set(FACTORS) - set(self.factors)
         columns: dict[str, Any] = {}
         for field in Verdicts.columns():
@@ -249,5 +249,5 @@ class Compared:
         return verdicts.launches_b if self.history_is_a else np.fmin(verdicts.launches_a, verdicts.launches_b)
 
     def word(self, verdict: str) -> str:
-        """The verdict as it is printed: if starts are compared, "reads lower" instead of "faster"."""
+        """Returns the verdict as it is printed: if starts are compared, "reads lower" instead of "faster"."""
         return READINGS.get(verdict, verdict) if self.readings else verdict

@@ -141,7 +141,7 @@ def with_known_ranks(experiments: Sequence[Experiment]) -> list[Experiment]:
 
 
 def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
-    """The conditions by which the two variants of an experiment are compared, in the order of its plan.
+    """Returns the conditions by which the two variants of an experiment are compared, in the order of its plan.
 
     Raises:
         UsageError: the experiment does not have two variants.

@@ -85,14 +85,14 @@ def other_cells(shown: Compared) -> list[OtherCells]:
 
 
 def unseen(compared: Compared) -> list[Unseen]:
-    """The share of launches that may be slow unseen; empty if no cell has an interval."""
+    """Returns the share of launches that may be slow unseen; empty if no cell has an interval."""
     counts = compared.fewest[np.isfinite(compared.verdicts.ratio_low)]
     counts = counts[counts >= FEWEST_LAUNCHES] if (counts >= FEWEST_LAUNCHES).any() else counts
     return [Unseen(int(counts.min()), compared.span)] if counts.size and counts.min() > 0 else []
 
 
 def slow_launches(compared: Compared) -> list[SlowLaunches]:
-    """The cell with the most significant difference in slow launches; empty if no launch is slow."""
+    """Returns the cell with the most significant difference in slow launches; empty if no launch is slow."""
     cells = compared.verdicts
     with_slow = np.flatnonzero(np.nan_to_num(cells.slow_a) + np.nan_to_num(cells.slow_b) > 0)
     if not with_slow.size:
@@ -106,7 +106,7 @@ def slow_launches(compared: Compared) -> list[SlowLaunches]:
 
 
 def cell_names(compared: Compared) -> list[str]:
-    """The name of each row: the values of the factors that are shown."""
+    """Returns the name of each row: the values of the factors that are shown."""
     # Before lines are wrapped: wrapping would turn control characters into spaces.
     return [
         printable(" ".join(map(format_factor, values))) for values in compared.verdicts.values(*compared.shown_factors)
@@ -154,7 +154,7 @@ def next_step(needed: ArrayLike, alike: ArrayLike, margin: float, launches: int,
 
 
 def step_of(compared: Compared) -> list[NextStep]:
-    """The next step for the undecided cells that answer; empty if more launches decide none of them."""
+    """Returns the next step for the undecided cells that answer; empty if more launches decide none of them."""
     rows = compared.answer
     cells = rows.verdicts
     rows = rows[(cells.verdict == "undecided") & np.isin(cells.reason, MORE_LAUNCHES)]
@@ -196,13 +196,13 @@ def operation_verdicts(compared: Compared, name: str = "") -> OperationVerdicts:
 
 
 def size_range(verdict: str, run: np.ndarray, ratios: Floats, reason: str = "") -> SizeRange:
-    """A range of sizes, by their indices, with the smallest and largest ratio."""
+    """Returns a range of sizes, by their indices, with the smallest and largest ratio."""
     low, high = (float(end(ratios[run])) for end in (np.min, np.max))
     return SizeRange(verdict, tuple(run.tolist()), low, high, reason)
 
 
 def open_reason(compared: Compared, row: int) -> str:
-    """The reason why a row has no verdict; empty if more launches would decide it."""
+    """Returns the reason why a row has no verdict; empty if more launches would decide it."""
     cells, reason = compared.verdicts, str(compared.verdicts.reason[row])
     if cells.verdict[row] == UNMATCHED:
         return reason

@@ -55,12 +55,12 @@ def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: 
 
 
 def count_tests(judged: Sequence[Judged]) -> int:
-    """The number of comparisons that Holm's correction counts."""
+    """Returns the number of comparisons that Holm's correction counts."""
     return sum(cell.comparison.tested for cell in judged if cell.comparison)
 
 
 def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
-    """A table of cells that were judged together."""
+    """Returns a table of cells that were judged together."""
     powers = iter(powers_of([cell.comparison for cell in judged if cell.comparison], count_tests(judged)))
     return Verdicts.of_rows(
         [
@@ -77,14 +77,14 @@ def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
 
 
 def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
-    """The rule of verdicts among `tests` tests, with Holm's strictest correction."""
+    """Returns the rule of verdicts among `tests` tests, with Holm's strictest correction."""
     first = comparisons[0]
     hidden = np.array([comparison.hidden for comparison in comparisons])
     return VerdictRule(first.level / max(tests, 1), first.margin, first.confidence, hidden)
 
 
 def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, float]]:
-    """The power of comparisons among `tests` tests: `detectable_ratio`, `launches_needed` and `launches_alike`.
+    """Returns the power of comparisons among `tests` tests: `detectable_ratio`, `launches_needed` and `launches_alike`.
 
     Uses Holm's strictest correction. `launches_needed` and `launches_alike` are NaN for comparisons with a history,
     because more launches do not reduce deviations between sessions.
@@ -123,11 +123,11 @@ def numbers_of(match: Match, comparison: Comparison) -> dict[str, float]:
 
 
 def numbers_of_b(match: Match) -> dict[str, float]:
-    """The columns of B for a cell that the history does not have."""
+    """Returns the columns of B for a cell that the history does not have."""
     return {"b": typical(match.b, mean=False), "launches_b": match.b.size} if match.b.size else {}
 
 
 def typical(side: Floats, mean: bool) -> float:
-    """The typical launch of a side, s; if `mean`, the geometric mean, which is compared between sessions."""
+    """Returns the typical launch of a side, s; if `mean`, the geometric mean, which is compared between sessions."""
     logs = np.log(side)
     return float(np.exp(logs.mean() if mean else one_sample(logs[np.newaxis, :], CONFIDENCE)[0][0]))

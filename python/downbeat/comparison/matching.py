@@ -150,7 +150,7 @@ class Matcher:
         return rows, obstacle or ("" if len(rows) else f"no launch of {side} counts")
 
     def _sessions(self, past: Launches | None, label: str) -> tuple[tuple[Floats, ...], float]:
-        """The numbers of each session that has the cell, s, and their mean uncertainty, s."""
+        """Returns the numbers of each session that has the cell, s, and their mean uncertainty, s."""
         sessions = []
         for name in dict.fromkeys(past.session) if past is not None else ():
             assert past is not None

@@ -36,7 +36,7 @@ RESEMBLANCE = 0.001  # significance level of a correlation of sessions; low, bec
 
 
 def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> list[str]:
-    """The notes: simulations, excluded launches, differences between contexts, history, correlated launches."""
+    """Returns the notes: simulations, excluded launches, differences between contexts, history, correlated launches."""
     lines = list(left_out)
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))
     contexts = [contexts_of(of, cells) for of, cells in both_sides]
@@ -60,13 +60,13 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
 
 
 def shorter_span(sides: Sides) -> float:
-    """The time that the launches of a side cover, `span_of`, of the side with the shorter time."""
+    """Returns the time that the launches of a side cover, `span_of`, of the side with the shorter time."""
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
     return min(span_of(contexts_of(of, cells)) for of, cells in both_sides)
 
 
 def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
-    """The contexts of the launches with these cells; empty for a frame."""
+    """Returns the contexts of the launches with these cells; empty for a frame."""
     if not isinstance(side, Experiment):
         return []
     launches = set(zip(cells.values(*LAUNCH_FACTORS), cells.launch.tolist(), strict=True))
@@ -98,13 +98,13 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
 
 
 def sessions_with(past: SideCells, cells: SideCells, key: Sequence[str]) -> set[str]:
-    """The names of the sessions that have a cell in common with `cells`, by the factors `key`."""
+    """Returns the names of the sessions that have a cell in common with `cells`, by the factors `key`."""
     cell_keys = set(cells.values(*key))
     return {str(name) for name, values in zip(past.session, past.values(*key), strict=True) if values in cell_keys}
 
 
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
-    """The assumption about the machine on which the verdicts depend; empty for pairs, which need none."""
+    """Returns the assumption about the machine on which the verdicts depend; empty for pairs, which need none."""
     if sides.paired:
         return ""
     comparisons = [cell.comparison for cell in judged if cell.comparison]
@@ -151,7 +151,7 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
 
 
 def match_names(matches: Sequence[Match]) -> list[str]:
-    """The name of each match: operation, size, and other factors that vary."""
+    """Returns the name of each match: operation, size, and other factors that vary."""
     names = [name for name in (matches[0].factors if matches else ()) if name not in IMPLIED]
     shown = [
         name for name in names if name in ("operation", "size") or len({match.factors[name] for match in matches}) > 1

@@ -58,7 +58,7 @@ def over_all(sides: Sides, margin: float, confidence: float) -> dict[str, float]
 
 
 def within_states(compared: Compared) -> list[WithinStates]:
-    """The states, and the comparison over all launches; empty if the machine was in one state."""
+    """Returns the states, and the comparison over all launches; empty if the machine was in one state."""
     states, overall = tuple(dict.fromkeys(filter(None, compared.verdicts.state))), compared.overall or {}
     if len(states) < 2:
         return []

@@ -20,7 +20,7 @@ def judged_cells(experiment: Experiment) -> Cells:
 
 
 def slower_algorithms(cells: SideCells, panels: Texts, fastest: Mapping[str, str]) -> dict[str, set[str]]:
-    """The algorithms that are significantly slower than the fastest, by panel.
+    """Returns the algorithms that are significantly slower than the fastest, by panel.
 
     The same launches determine the fastest, which favors a lucky one among equal algorithms. So all pairs of algorithms
     in all panels are judged as one family, and the pairs with the fastest are selected: the error level holds for any

@@ -24,17 +24,23 @@ MAX_VALUE_CHARACTERS = 60
 
 
 def attribute_of(name: str) -> Attribute:
-    """The row of an attribute; made here for settings of libdownbeat and attributes of a newer bench."""
+    """Returns the row of an attribute; makes one for settings of libdownbeat and for attributes of a newer bench."""
     if name in ATTRIBUTES:
         return ATTRIBUTES[name]
     label = name.replace("_", " ")
-    if name.startswith(LIBRARY_CHECK):
+    if name.startswith(LIBRARY_CHECK):  # before LIBRARY_SETTING, which is a prefix of it
         return Attribute("", "", label, origin=Origin.MEASURED)
-    return Attribute("", "", label, plural=f"settings '{label}'" if name.startswith(LIBRARY_SETTING) else "")
+    if name.startswith(LIBRARY_SETTING):
+        return Attribute("", "", label, plural=f"settings '{label}'")
+    return Attribute("", "", label)
 
 
 def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Orders the attributes that are compared: declared ones before others, properties before settings."""
+    """Returns the attributes that are compared, in order.
+
+    Attributes in ATTRIBUTES come first, then unknown ones. In each of these parts, properties come before settings, and
+    attributes that launches of an experiment should share (`plural`) come last.
+    """
     present = {name for context in contexts for name in context}
     declared = [name for name in ATTRIBUTES if name in present]
     rows = [(name, attribute_of(name)) for name in (*declared, *sorted(present - set(declared)))]
@@ -45,7 +51,7 @@ def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 def context_differences(
     a: Iterable[Mapping[str, object]], b: Iterable[Mapping[str, object]], expected: Iterable[str] = ()
 ) -> list[str]:
-    """A line for each attribute in which the launches of A and of B differ.
+    """Returns a line for each attribute in which the launches of A and of B differ.
 
     Args:
         a: contexts of launches, each a `Launch.context`.
@@ -77,8 +83,9 @@ def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str
 
 
 def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """A line if the clock steps of all launches of one side are `COARSER` times as long as those of the other side."""
+    """Returns a line if the clock steps of one side are at least `COARSER` times as long as those of the other side."""
     steps = [[float(str(context[RESOLUTION])) for context in side if context.get(RESOLUTION)] for side in (a, b)]
+    # The finest step of one side must be COARSER times the coarsest step of the other.
     if not all(steps) or COARSER * min(map(max, steps)) > max(map(min, steps)):
         return []
     values = " / ".join(f"{statistics.median(side) * NANOSECONDS:.0f} ns" for side in steps)
@@ -86,7 +93,7 @@ def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, o
 
 
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """A line for each setting of the MPI library with one value in A and another one, or none, in B.
+    """Returns a line for each setting of the MPI library with one value in A and another one, or no value, in B.
 
     Ignores settings that change from launch to launch, e.g. the number of a job.
     """
@@ -110,7 +117,7 @@ STABLE: Mapping[str, Callable[[str], str]] = {
 
 
 def value_of(name: str, context: Mapping[str, object]) -> str:
-    """The value of an attribute without its changing parts; if the file lacks it, `Attribute.absent`."""
+    """Returns the value of an attribute without its changing parts; if the file lacks it, `Attribute.absent`."""
     value = str(context.get(name, attribute_of(name).absent)).strip()
     return STABLE.get(name, str)(value)
 

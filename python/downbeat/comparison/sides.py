@@ -117,7 +117,7 @@ class Sides:
         return {name: getattr(cells, name).tolist()[0] for name in FACTORS if name in self.compared}
 
     def mismatch(self) -> str:
-        """The first factor whose values differ between A and B, with the values."""
+        """Returns the first factor whose values differ between A and B, with the values."""
         for name in self.key:
             values = [dict.fromkeys(getattr(side, name).tolist()) for side in (self.a, self.b)]
             if values[0].keys() & values[1].keys():
@@ -213,7 +213,7 @@ def is_same(a: Side, b: Side) -> bool:
 
 
 def names_of_sides(a: Side, b: Side) -> tuple[str, str]:
-    """The names of A and B; their paths if two experiments have the same name."""
+    """Returns the names of A and B; their paths if two experiments have the same name."""
     if isinstance(a, Experiment) and isinstance(b, Experiment) and a.name == b.name and not is_same(a, b):
         return str(a.path), str(b.path)
     return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"

@@ -62,7 +62,7 @@ def row_names(cells: Factors, factors: Iterable[str] = FACTORS) -> Texts:
 
 
 def sizes_after(cells: Factors) -> Texts:
-    """The end of the name of each cell: a comma and its size; empty for an operation without a size."""
+    """Returns the end of the name of each cell: a comma and its size; empty for an operation without a size."""
     return np.array([f", {value_text('size', size)}" if size else "" for size in cells.size.tolist()], dtype=object)
 
 
@@ -88,7 +88,7 @@ DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "fr
 
 
 def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
-    """The typical launch with its 95 % interval; NaN if a value is missing or not positive.
+    """Returns the typical launch with its 95 % interval; NaN if a value is missing or not positive.
 
     `hidden` is the common error of all values, e.g. by the step of a clock; it widens the interval.
     """
@@ -99,7 +99,7 @@ def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
 
 
 def mean_interval(values: ArrayLike) -> Interval:
-    """The mean over launches with its 95 % interval by Student's t, for values that can be zero or negative.
+    """Returns the mean over launches with its 95 % interval by Student's t, for values that can be zero or negative.
 
     The ends are NaN for a single launch; all numbers are NaN if a value is missing.
     """
@@ -158,13 +158,13 @@ def summaries_of(cells: Cells, factors: Sequence[str], metric: str) -> CellSumma
 
 
 def median_of(values: Floats) -> float:
-    """The median without NaN; NaN if nothing remains."""
+    """Returns the median without NaN; NaN if nothing remains."""
     known = values[~np.isnan(values)]
     return float(np.median(known)) if known.size else np.nan
 
 
 def typical_of_launches(medians: Floats, hidden: float = 0.0) -> Interval:
-    """The typical launch, without launches that have no median; NaN if a median is not positive.
+    """Returns the typical launch, without launches that have no median; NaN if a median is not positive.
 
     `hidden` is the common error of all medians; it widens the interval.
     """

@@ -136,7 +136,7 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
 def conditions_of(
     cells: Cells, factor: str, lines: Texts, pair: tuple[str, str]
 ) -> tuple[Mapping[str, object], Mapping[str, object]]:
-    """The conditions that select two sides: the argument `where` of `comparison_of`."""
+    """Returns the conditions that select two sides: the argument `where` of `comparison_of`."""
     if factor != STARTS:
         return {factor: pair[0]}, {factor: pair[1]}
     rows = [int(np.flatnonzero(lines == side)[0]) for side in pair]
@@ -169,7 +169,7 @@ def table_factors(table: Compared, other_factors: Sequence[str]) -> tuple[list[t
 
 
 def cell_name(panel: object, size: object) -> str:
-    """The name of a cell in a text: its panel, then its size if it has one."""
+    """Returns the name of a cell in a text: its panel, then its size if it has one."""
     return f"{panel}, {value_text('size', size)}" if size else str(panel)
 
 

@@ -31,7 +31,7 @@ def distinct(values: Iterable[object]) -> list[str]:
 
 
 def measured_terms(experiment: Experiment) -> Terms:
-    """The measurements and the method."""
+    """Returns the measurements and the method."""
     cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
     max_cells = max(len(launch.cells) for launch in experiment.launches)
@@ -56,7 +56,7 @@ def measured_terms(experiment: Experiment) -> Terms:
 
 
 def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
-    """The settings of downbeat-bench in the contexts of the launches: label and values."""
+    """Returns the settings of downbeat-bench in the contexts of the launches: label and values."""
     return [
         (attribute.label, listed(distinct(setting_text(name, context) for context in contexts)))
         for name, attribute in ATTRIBUTES.items()
@@ -66,7 +66,7 @@ def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[st
 
 
 def setting_text(name: str, context: Mapping[str, object]) -> str:
-    """The value of a setting; a time has its unit, unless a damaged file has other text instead."""
+    """Returns the value of a setting; a time has its unit, unless a damaged file has other text instead."""
     value = value_of(name, context)
     if ATTRIBUTES[name].unit == "s":
         with contextlib.suppress(ValueError):
@@ -97,7 +97,7 @@ def order_text(experiment: Experiment) -> str:
 
 
 def machine_terms(experiment: Experiment) -> Terms:
-    """The machine and the software of the measurement."""
+    """Returns the machine and the software of the measurement."""
     launches = experiment.launches
     contexts = [launch.context for launch in launches]
     bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
@@ -123,17 +123,17 @@ def machine_terms(experiment: Experiment) -> Terms:
 
 
 def range_text(errors: pd.Series) -> str:
-    """The range of errors, converted to us; "unknown" without any."""
+    """Returns the range of errors, converted to us; "unknown" without any."""
     return f"{span(float(errors.min()), float(errors.max()))} us" if len(errors) else "unknown"
 
 
 def library_text(context: Mapping[str, object]) -> str:
-    """The name and version of an MPI library, and the MPI standard that it implements."""
+    """Returns the name and version of an MPI library, and the MPI standard that it implements."""
     return f"{first_line(str(context['mpi_library']))}, MPI {context['mpi_standard']}"
 
 
 def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """The settings of the MPI library in the environment and in files, one per line, with the file of each."""
+    """Returns the settings of the MPI library in the environment and in files, one per line, with the file of each."""
     return distinct(
         f"{name}={value}{f' ({file})' if file else ''}"
         for context in contexts
@@ -167,7 +167,7 @@ def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
 
 
 def findings(experiment: Experiment) -> list[tuple[str, str]]:
-    """The checks of `downbeat doctor` at the beginning of the experiment: name and result."""
+    """Returns the checks of `downbeat doctor` at the beginning of the experiment: name and result."""
     return [
         (finding.check.replace("_", " "), finding.seen + ("" if finding.verdict == "good" else f" ({finding.verdict})"))
         for finding in experiment.machine
@@ -183,7 +183,7 @@ def commands(experiment: Experiment) -> list[str]:
 
 
 def command(launch: Launch) -> str:
-    """The command that started a launch, quoted for a shell, with the variables that the user chose."""
+    """Returns the command that started a launch, quoted for a shell, with the variables that the user chose."""
     words = launch.record.get("command")
     if not isinstance(words, list):
         return str(launch.context["command_line"])
@@ -193,7 +193,7 @@ def command(launch: Launch) -> str:
 
 
 def launches_tables(experiment: Experiment) -> list[Table]:
-    """A table of the complete launches; if launches failed, a table of these."""
+    """Returns a table of the complete launches; if launches failed, a table of these."""
     rows = []
     for launch in experiment.launches:
         context, cells = launch.context, launch.cells

@@ -349,7 +349,7 @@ def write_notes(axes: Axes, notes: Sequence[tuple[float, float, str]]) -> None:
 
 
 def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
-    """The numbers of panels as a frame, a row per point or box, in the units of the axis labels."""
+    """Returns the numbers of panels as a frame, a row per point or box, in the units of the axis labels."""
     frames = []
     for panel in panels:
         where: dict[str, str] = {"panel": panel.title} if len(panels) > 1 else {}

@@ -85,7 +85,7 @@ class Blank:
 
 
 def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
-    """The columns that at least one launch lacks, each with its blank."""
+    """Returns the columns that at least one launch lacks, each with its blank."""
     fields: list[dict[str, Blank]] = []
     for launch in experiment.launches:
         # frames() refuses an unreadable file later, after it has exported the launches before it.
@@ -109,7 +109,7 @@ def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
 
 
 def blank_of(variable: Variable) -> Blank:
-    """The blank for a field of a cell: an empty text or NaN, with the unit of the field."""
+    """Returns the blank for a field of a cell: an empty text or NaN, with the unit of the field."""
     return Blank("" if variable.dtype.kind == "S" else np.nan, str(getattr(variable, "units", "")))
 
 

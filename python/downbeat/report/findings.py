@@ -188,7 +188,7 @@ def latency_number(contrast: Contrast, latency: LatencyTable, row: int) -> Numbe
 
 
 def delay_facts(experiment: Experiment) -> list[HiddenDelays]:
-    """The hidden share of planned delays: the range of its mean over launches, by operation."""
+    """Returns the hidden share of planned delays: the range of its mean over launches, by operation."""
     cells = experiment.cell_table
     late = late_cells(cells[cells.measured])
     spreads = []
@@ -227,7 +227,7 @@ def latency_facts(experiment: Experiment) -> list[Latencies]:
 
 
 def overlap_facts(experiment: Experiment) -> list[Overlaps]:
-    """The share of nonblocking operations that is hidden behind computation: its range by operation."""
+    """Returns the share of nonblocking operations that is hidden behind computation: its range by operation."""
     cells = overlapping(experiment.cell_table)
     spreads = []
     for operation, group in cells.groups(cells.operation):
@@ -238,7 +238,7 @@ def overlap_facts(experiment: Experiment) -> list[Overlaps]:
 
 
 def skew_facts(experiment: Experiment) -> list[ExitSkews]:
-    """The range of median exit skews after each synchronizer, for the largest number of ranks only."""
+    """Returns the range of median exit skews after each synchronizer, for the largest number of ranks only."""
     cells = plain_cells(experiment)
     if not len(cells) or cells.ranks.max() < 2:
         return []

@@ -61,7 +61,7 @@ class Bars(Table):
 
 
 def sample_bars(file: NetcdfFile, sample: int, line: str, which: str) -> Bars:
-    """The bars of one sample.
+    """Returns the bars of one sample.
 
     Args:
         file: the open file of a launch.
@@ -156,13 +156,13 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
 
 
 def length(bars: Bars) -> float:
-    """The time from the first entry into the operation to the last exit, us."""
+    """Returns the time from the first entry into the operation to the last exit, us."""
     operation = bars.phase == "operation"
     return float(bars.end_us[operation].max(initial=0.0) - bars.begin_us[operation].min(initial=0.0))
 
 
 def time_limits(bars: Bars) -> tuple[float, float] | None:
-    """The limits of the shared time axis of samples, us; None if no operation takes time."""
+    """Returns the limits of the shared time axis of samples, us; None if no operation takes time."""
     begin, end = float(bars.begin_us.min()), float(bars.end_us.max())
     entry = float(bars.begin_us[bars.phase == "operation"].min(initial=np.inf))
     if not end > entry:

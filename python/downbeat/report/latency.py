@@ -70,7 +70,7 @@ MAX_LISTED = 40  # rows of such a panel
 
 
 def shown_ratios(numbers: Ratios) -> tuple[float, float]:
-    """The limits of the axis: all ratios, and the intervals of ratios with enough launches for a verdict."""
+    """Returns the limits of the axis: all ratios, and the intervals of ratios with enough launches for a verdict."""
     with_verdict = numbers[numbers.launches >= FEWEST_LAUNCHES]
     low = float(np.nanmin([*numbers.ratio, *with_verdict.low]))
     high = float(np.nanmax([*numbers.ratio, *with_verdict.high]))
@@ -86,7 +86,7 @@ def against_size(rows: Ratios | Latencies) -> Flags:
 
 
 def cell_names(rows: Ratios | Latencies) -> list[str]:
-    """The names of listed rows: panel, and size if the panel has several."""
+    """Returns the names of listed rows: panel, and size if the panel has several."""
     sizes = {panel: len(set(group.size)) for panel, group in rows.groups(rows.panel)}
     pairs = zip(rows.panel, rows.size, strict=True)
     return [cell_name(panel, size) if sizes[panel] > 1 else str(panel) for panel, size in pairs]

@@ -150,7 +150,7 @@ class Bins(Table):
 
 
 def relative_latencies(launch: Launch) -> tuple[Floats, Floats]:
-    """The valid samples of a launch: time since the first, s, and latency divided by the median of the cell."""
+    """Returns the valid samples of a launch: time since the first, s, and latency divided by the median of the cell."""
     samples = read_samples(launch.path, [METRIC])
     valid = samples.with_verdict("valid")
     begin, latency, cell = (values[valid] for values in (samples.begin, samples.metric(METRIC), samples.cell_index))

@@ -200,5 +200,5 @@ NOTE_HEIGHT, NOTE_WIDTH = 9.0, 55.0
 
 
 def rank_step(ranks: int) -> int:
-    """The number of ranks per displayed rank."""
+    """Returns the number of ranks per displayed rank."""
     return -(-ranks // MAX_RANKS)

@@ -43,7 +43,7 @@ def shown(cells: Cells, line: Texts, panel: Texts) -> ShownCells:
 
 
 def typical_median(summaries: Summaries) -> Interval:
-    """The typical launch's median; the step of the clock widens its interval."""
+    """Returns the typical launch's median; the step of the clock widens its interval."""
     return positive_interval(summaries.median_s, float(summaries.hidden_s.mean()))
 
 
@@ -70,7 +70,7 @@ class Latencies(Table):
     p95_us: Floats = column("typical launch's 95th percentile", "us")
 
     def named(self, **names: str) -> pd.DataFrame:
-        """The frame of the numbers of a picture.
+        """Returns the frame of the numbers of a picture.
 
         Args:
             names: column of this table -> its name in the frame. The median, its interval, the number of launches and
@@ -82,7 +82,7 @@ class Latencies(Table):
 
 
 def latencies(cells: ShownCells, metric: str) -> Latencies:
-    """The latencies of cells over launches, by panel, line, operation, size, ranks and algorithm."""
+    """Returns the latencies of cells over launches, by panel, line, operation, size, ranks and algorithm."""
     summaries = cells.metric(metric)
     rows = []
     keys = (cells.panel, cells.line, cells.operation, cells.size, cells.ranks, cells.algorithm)

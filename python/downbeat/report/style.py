@@ -52,7 +52,7 @@ def positions(names: Iterable[str]) -> dict[str, int]:
 
 
 def look_of(position: int) -> dict[str, Any]:
-    """The arguments of `Axes.plot` (color, marker, dashes) for an index in the palette."""
+    """Returns the arguments of `Axes.plot` (color, marker, dashes) for an index in the palette."""
     # From the second round on the same color has another marker.
     turn = position // len(COLORS)
     return {

@@ -124,7 +124,7 @@ def machine_problems(experiment: Experiment) -> list[str]:
 
 
 def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
-    """The warnings of downbeat-bench; warnings that differ only in their numbers count as one."""
+    """Returns the warnings of downbeat-bench; warnings that differ only in their numbers count as one."""
     by_pattern: dict[str, list[str]] = {}
     for context in contexts:
         for line in dict.fromkeys(str(context.get("warnings", "")).splitlines()):
@@ -137,5 +137,5 @@ def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def first_line(text: str) -> str:
-    """The name and version of an MPI library, without its build options."""
+    """Returns the name and version of an MPI library, without its build options."""
     return re.sub(r"\s+", " ", text.split("\n")[0].split(",")[0]).strip()

@@ -45,7 +45,7 @@ class Interval:
 
 
 def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
-    """The typical launch, the pseudo-median of launches on logarithms, with its interval (`typical_of_logs`).
+    """Returns the typical launch, the pseudo-median of launches on logarithms, with its interval (`typical_of_logs`).
 
     A launch counts once, however many samples it has, because its samples share its deviation (Hunold 2014). An
     interval from samples pooled over launches would cover the true value in one of four cases; docs/statistics.md.
@@ -69,7 +69,7 @@ def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float
 def typical_of_logs(
     logs: NDArray[np.float64], confidence: float, scale: Scale | None = None
 ) -> tuple[float, float, float]:
-    """The pseudo-median of launches or pairs with its limits; NaN: no limits. All are logarithms.
+    """Returns the pseudo-median of launches or pairs with its limits; NaN: no limits. All are logarithms.
 
     The limits are those of the signed-rank test (`one_sample`). If successive launches are correlated, they are widened
     by the same factor as Student's interval. If no rank interval has the confidence, below 6 launches at 95 %, the
@@ -93,7 +93,7 @@ def typical_of_logs(
 def shift_of_logs(
     a: NDArray[np.float64], b: NDArray[np.float64], confidence: float, scale: Scale | None = None
 ) -> tuple[float, float, float]:
-    """The shift from A to B with its limits; NaN: no limits. All are logarithms.
+    """Returns the shift from A to B with its limits; NaN: no limits. All are logarithms.
 
     The limits are those of the rank-sum test (`two_samples`), which assumes equal spread on both sides. They are
     widened if Welch's interval is wider than Student's for equal variances: if the smaller side has the larger spread,

@@ -38,7 +38,7 @@ HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
 
 
 def too_few_sessions(sessions: int) -> str:
-    """The reason of a comparison whose history has too few sessions."""
+    """Returns the reason of a comparison whose history has too few sessions."""
     return f"sessions in the history: {sessions}, {FEWEST_SESSIONS} are needed"
 
 

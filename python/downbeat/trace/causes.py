@@ -141,7 +141,7 @@ def costly_calls(costs: Costs) -> Costs:
 
 
 def summarize_causes(costs: Costs) -> Causes:
-    """The waiting that each rank causes."""
+    """Returns the waiting that each rank causes."""
     ranks, group = np.unique(costs.rank, return_inverse=True)
     return sorted_causes([{"rank": rank} for rank in ranks], costs, group, Causes)
 

@@ -27,7 +27,7 @@ class Profile(Table):
     operation: Texts = column("MPI's name, lower case, without MPI_")
     kind: Texts = column("blocking, nonblocking or persistent")
     communicator: Texts = column("name of the communicator")
-    size: Floats = column("processes of the communicator, as in Records", "1")
+    size: Floats = column("processes of the communicator, of both groups; if beyond is not 0, of the rank's group", "1")
     beyond: Ints = column("0, or ELSEWHERE (has processes of another job) or UNSEEN (its other group left no file)")
     size_up_to: Floats = column("largest size of the size class, a power of two; NaN: not known", "B")
     phase: Texts = column('phase of the program, outer > inner; "": none')
@@ -99,15 +99,16 @@ def thinned_alike(profile: Profile) -> Profile:
     return profile.replaced(thinning=thinning.transform("max").to_numpy())
 
 
-def thinned(sections: Sequence[Section], profile: Profile, most: int) -> Profile:
-    """Increases the thinning until the expected number of records is at most `most`; does not drop the records."""
+def thinned(sections: Sequence[Section], profile: Profile, max_records: int) -> Profile:
+    """Increases the thinning until the expected number of records is at most `max_records`; keeps the records."""
     thinning = profile.thinning
     calls = profile.calls.astype(float)
     record_count = sum(len(section.tables.records) for section in sections)
-    limit = float(max(calls.max(initial=1.0), 1.0))  # of records per row, halved until all rows together fit
+    max_per_row = float(max(calls.max(initial=1.0), 1.0))  # records; halved until all rows together fit
     group = profile.frame(*SAME_CALLS).groupby(SAME_CALLS, dropna=False, sort=False).ngroup().to_numpy()
-    while record_count > most and (calls / np.exp2(thinning)).sum() > most:
-        limit /= 2
-        needed = np.ceil(np.log2(np.maximum(calls, 1.0) / limit)).clip(min=0).astype(np.int64)
+    # The thinning stays as it is if the file already has few records, whatever number is expected.
+    while record_count > max_records and (calls / np.exp2(thinning)).sum() > max_records:
+        max_per_row /= 2
+        needed = np.ceil(np.log2(np.maximum(calls, 1.0) / max_per_row)).clip(min=0).astype(np.int64)
         thinning = np.maximum(thinning, pd.Series(needed).groupby(group).transform("max").to_numpy())
     return profile.replaced(thinning=thinning)

@@ -1,4 +1,7 @@
-"""Chooses an algorithm for each cell, and compares with choices from another measurement."""
+"""Chooses an algorithm for each cell of a tuning, and compares with choices from another measurement.
+
+A cell is a collective with a size on a number of ranks. The sweep measures every algorithm in every cell (sweep.py).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,12 @@ from downbeat.tune.target import Target
 
 
 def find_left_out(where: str, medians: LaunchMedians) -> list[UncountedCells]:
-    """Returns the cells that do not count, by status, but for wrong results: these have consequences of their own."""
+    """Returns the cells that do not count, grouped by status; cells with wrong results are reported elsewhere.
+
+    Args:
+        where: the measurement, e.g. "sweep".
+        medians: of the measurement.
+    """
     left_out = []
     for status in sorted({*medians.status} - {OK, WRONG}):
         rows = medians[medians.status == status]
@@ -46,16 +54,16 @@ def find_left_out(where: str, medians: LaunchMedians) -> list[UncountedCells]:
 
 
 K = TypeVar("K")
-# What computed wrong results: collective, ranks and algorithm -> the sizes, bytes.
+# (collective, ranks, algorithm) -> sizes with wrong results, bytes.
 WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
 
 
 @dataclass(frozen=True)
 class TimedComparison(Comparison):
-    """A comparison, with the typical launch of A and of B, s."""
+    """A comparison of A and B, with the times of both."""
 
-    a: float = math.nan
-    b: float = math.nan
+    a: float = math.nan  # time in the typical launch of A, s
+    b: float = math.nan  # time in the typical launch of B, s
 
 
 @dataclass(frozen=True)
@@ -78,13 +86,13 @@ class Decision:
 
 
 def match_algorithms(medians: LaunchMedians, a: str, b: str) -> Match:
-    """Matches the launches of one cell that have a value by both algorithms."""
+    """Pairs the launches of a cell that have a value by both algorithms, A and B; `medians` are those of the cell."""
     of_a, of_b = (Launches.of_frame(medians.counted(name).frame().assign(counts=True, session="")) for name in (a, b))
     return Matcher().match({}, of_a, of_b, "algorithm")
 
 
 def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, TimedComparison]:
-    """Judges matches together; one with fewer than two launches is missing."""
+    """Judges matches together, corrected for their number; matches with fewer than two launches have no result."""
     keys = [key for key, match in matches.items() if len(match.a) > 1]
     judged = judge_matches([matches[key] for key in keys], margin, confidence)
     return {
@@ -95,7 +103,7 @@ def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -
 
 
 def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> list[str]:
-    """Lines on slow and on correlated launches of matches, by their names."""
+    """Returns lines on slow and on correlated launches in matches; the lines have the names of the matches."""
     compared = {name: match for name, match in matches.items() if len(match.a) > 1}
     judged = judge_matches(list(compared.values()), margin, confidence)
     slow = slow_lines([Series(name, "", match.launches[1], match.b / match.a) for name, match in compared.items()])
@@ -105,7 +113,10 @@ def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> 
 def kinds_of_choice(
     medians: LaunchMedians, decisions: Sequence[Decision], margin: float, confidence: float
 ) -> list[str]:
-    """Lines on kinds of launches in the chosen algorithms against the default; the medians are those of `choose`."""
+    """Returns lines on slow and on correlated launches in the comparisons of chosen algorithms with the default.
+
+    The arguments are those of `choose`, and its decisions.
+    """
     cells = medians.by_cell()
     return kinds_of(
         {
@@ -121,7 +132,7 @@ def kinds_of_choice(
 
 
 def wrong_results(medians: LaunchMedians) -> dict[tuple[str, int, str], list[int]]:
-    """Returns the algorithms that computed wrong results in any launch, by any synchronizer."""
+    """Returns the algorithms that computed wrong results in any launch, after any synchronizer, as `WrongResults`."""
     sizes: dict[tuple[str, int, str], list[int]] = {}
     for cell, rows in medians[medians.status == WRONG].by_cell().items():
         for algorithm in sorted(set(rows.algorithm)):
@@ -132,18 +143,18 @@ def wrong_results(medians: LaunchMedians) -> dict[tuple[str, int, str], list[int
 def choose(medians: LaunchMedians, wrong: WrongResults, margin: float, confidence: float) -> list[Decision]:
     """Chooses an algorithm for each cell.
 
-    Each algorithm is compared with the default launch by launch, and all comparisons are judged together, so that many
-    algorithms in many cells do not make one of them look faster by chance (Holm 1979). It is chosen if it is faster by
-    that verdict and its estimate better than the margin; of several the one with the best estimate. The far end of the
-    interval need not lie beyond the margin as well: small gains would then cost thousands of launches, and how much is
-    gained is measured by launches that had no part in the choice (`gain`): these favor the luckiest.
+    Each algorithm is compared with the default launch by launch. All comparisons are judged together, so that no
+    algorithm looks faster by chance because there are many (Holm 1979). An algorithm can be chosen if the verdict is
+    faster and the estimate of its ratio is beyond the margin; the algorithm with the best estimate is chosen. The whole
+    interval need not be beyond the margin: small gains would then take thousands of launches. The estimate favors the
+    luckiest algorithm, so the gain is measured again in launches that had no part in the choice (`measure_rules`).
 
-    An algorithm that computed wrong results once is never chosen for the collective on so many ranks, at any size.
+    An algorithm that computed wrong results is never chosen for the collective on that number of ranks, at any size.
 
     Args:
         medians: of one synchronizer.
-        wrong: what computed wrong results.
-        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        wrong: algorithms that computed wrong results.
+        margin: ratios from 1 / (1 + margin) to 1 + margin count as equal.
         confidence: of intervals; the level of the tests follows from it.
     """
     cells = medians.by_cell()
@@ -152,18 +163,24 @@ def choose(medians: LaunchMedians, wrong: WrongResults, margin: float, confidenc
         (cell, name): match_algorithms(rows, DEFAULT, name) for cell, rows in cells.items() for name in algorithms[cell]
     }
     judged = judge_by_key(matches, margin, confidence)
-
-    def candidates(cell: Cell) -> list[Candidate]:
-        return [
+    decisions = []
+    for cell, names in algorithms.items():
+        candidates = [
             candidate(name, wrong.get((cell.collective, cell.ranks, name), ()), judged.get((cell, name)))
-            for name in algorithms[cell]
+            for name in names
         ]
-
-    return [decide(cell, candidates(cell)) for cell in algorithms]
+        decisions.append(decide(cell, candidates))
+    return decisions
 
 
 def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison | None) -> Candidate:
-    """Returns an algorithm with the reason not to choose it, if any; `wrong`: sizes with wrong results."""
+    """Returns an algorithm with the reason not to choose it, if any.
+
+    Args:
+        algorithm: its name.
+        wrong: sizes with wrong results.
+        comparison: with the default; None: fewer than two launches.
+    """
     if wrong:
         rejected = f"wrong results at {', '.join(map(str, wrong))} bytes"
     elif comparison is None:
@@ -178,17 +195,18 @@ def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison 
 
 
 def decide(cell: Cell, candidates: Sequence[Candidate]) -> Decision:
-    """Returns the choice among the candidates in a cell."""
-
-    def ratio(candidate: Candidate) -> float:
-        return candidate.comparison.ratio.estimate if candidate.comparison else math.inf
-
-    ordered = sorted(candidates, key=ratio)
-    chosen = next((each.algorithm for each in ordered if not each.rejected), DEFAULT)
+    """Chooses the fastest candidate in a cell that is not rejected, or the default; the others are then rejected."""
+    ordered = sorted(
+        candidates,
+        key=lambda candidate: candidate.comparison.ratio.estimate if candidate.comparison else math.inf,
+    )
+    chosen = next((candidate.algorithm for candidate in ordered if not candidate.rejected), DEFAULT)
     slower = f"faster, but {chosen} is faster still"
     judged = (
-        each if each.rejected or each.algorithm == chosen else dataclasses.replace(each, rejected=slower)
-        for each in ordered
+        candidate
+        if candidate.rejected or candidate.algorithm == chosen
+        else dataclasses.replace(candidate, rejected=slower)
+        for candidate in ordered
     )
     return Decision(cell, chosen, tuple(judged))
 
@@ -198,27 +216,27 @@ class OtherChoice:
     """A cell in which the other measurement leads to another choice."""
 
     cell: Cell
-    chosen: str  # algorithm
-    other: str  # by the same rule, from the samples of the other measurement
+    chosen: str  # algorithm that was chosen
+    other: str  # algorithm that the samples of the other measurement lead to
 
 
 @dataclass(frozen=True)
 class Prices:
-    """The price of the other choices: their time / that of the choice that was made, both measured as that.
+    """The prices of the other choices: the time of the other algorithm / the time of the chosen one.
 
-    Both were chosen as the luckiest of many from the launches of the sweep, which therefore show a price even between
-    equal algorithms. Launches that had no part in either choice do not.
+    Both are measured again, from a common start, in launches that had no part in either choice. In the launches of the
+    sweep, the algorithm that was chosen there looks faster even if the algorithms are equal.
 
     Attributes:
-        by_cell: judged together; a cell without two launches that have both algorithms is missing.
-        mean: over these cells, each launch a number; None if there are none.
+        by_cell: comparisons, judged together; cells with fewer than two launches of both algorithms are left out.
+        mean: mean ratio over these cells and over launches; None: there are no cells.
     """
 
     by_cell: dict[Cell, TimedComparison]
     mean: Interval | None
 
     def higher(self) -> list[Cell]:
-        """Returns the cells in which the other choice is certainly slower."""
+        """Returns the cells in which the other choice is significantly slower."""
         return [cell for cell, comparison in self.by_cell.items() if comparison.verdict == "slower"]
 
 
@@ -231,8 +249,8 @@ def other_choices(
         medians: of the other measurement.
         decisions: the choices.
         wrong: as in `choose`.
-        margin: likewise.
-        confidence: likewise.
+        margin: as in `choose`.
+        confidence: as in `choose`.
     """
     chosen = {decision.cell: decision.algorithm for decision in decisions}
     return [
@@ -243,15 +261,18 @@ def other_choices(
 
 
 def price_plans(target: Target, alternatives: Sequence[OtherChoice], effort: Effort) -> list[Plan]:
-    """Experiments that measure both choices like the choice that was made, for each collective and number of ranks."""
+    """Returns experiments that measure both choices from a common start, one per collective and number of ranks."""
     plans = []
-    for (collective, ranks), group in groupby(alternatives, key=lambda each: (each.cell.collective, each.cell.ranks)):
+    for (collective, ranks), group in groupby(
+        alternatives, key=lambda choice: (choice.cell.collective, choice.cell.ranks)
+    ):
         choices = list(group)
-        algorithms = sorted({name for each in choices for name in (each.chosen, each.other)} - {DEFAULT})
-        sizes = ",".join(str(each.cell.size) for each in choices)
+        algorithms = sorted({name for choice in choices for name in (choice.chosen, choice.other)} - {DEFAULT})
+        sizes = ",".join(str(choice.cell.size) for choice in choices)
         plan = sweep_plan(target, Usable(collective, ranks, algorithms), sizes, effort, COMMON_START)
         name = f"{collective}-n{ranks}-{digest_of([algorithms, sizes])}"
-        plans.append(dataclasses.replace(plan, name=name, seed=effort.seed + 2))  # another order than that of the gain
+        # Another seed than in the sweep and the measurement of the gain, so that the order of cells differs.
+        plans.append(dataclasses.replace(plan, name=name, seed=effort.seed + 2))
     return plans
 
 
@@ -263,14 +284,14 @@ def compare_choices(
     Args:
         medians: of launches that had no part in either choice.
         alternatives: the cells, with both choices.
-        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
-        confidence: of the intervals; the level of the tests follows from it.
+        margin: as in `choose`.
+        confidence: as in `choose`.
     """
     cells = medians.by_cell()
     matches = {
-        other.cell: match_algorithms(cells[other.cell], other.chosen, other.other)
-        for other in alternatives
-        if other.cell in cells
+        choice.cell: match_algorithms(cells[choice.cell], choice.chosen, choice.other)
+        for choice in alternatives
+        if choice.cell in cells
     }
     by_cell = judge_by_key(matches, margin, confidence)
     if not by_cell:
@@ -278,6 +299,6 @@ def compare_choices(
     ratios = [
         pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].launches[0]) for cell in by_cell
     ]
-    launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
+    launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # mean over the cells that a launch has
     hidden = float(np.mean([comparison.hidden for comparison in by_cell.values()]))
     return Prices(by_cell, typical_interval(np.exp(launches), confidence, hidden))

@@ -1,4 +1,4 @@
-"""The facts of a tuning: its outcome, and all that users must know before they rely on its rules."""
+"""Collects the facts of a tuning: its outcome, and the warnings that users must read before they rely on its rules."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ from downbeat.tune.tuning import GAIN, SWEEP, Tuning
 
 def facts_of(tuning: Tuning) -> Iterator[Fact]:
     """Returns the outcome of a tuning, the warnings, the price of other choices, the algorithms left out."""
-    ruled = [decision.cell for decision in tuning.decisions if tuning.in_rules(decision.cell) != DEFAULT]
-    proofs = Counter((tuning.proofs[cell].verdict, tuning.proofs[cell].by) for cell in ruled if cell in tuning.proofs)
+    cells_with_rule = [decision.cell for decision in tuning.decisions if tuning.in_rules(decision.cell) != DEFAULT]
+    proofs = Counter(
+        (tuning.proofs[cell].verdict, tuning.proofs[cell].by) for cell in cells_with_rule if cell in tuning.proofs
+    )
     checked = tuple(CellProofs(verdict, by, cells) for (verdict, by), cells in proofs.items())
-    yield RulesOutcome(len(tuning.rules), len(tuning.decisions), len(ruled), checked)
+    yield RulesOutcome(len(tuning.rules), len(tuning.decisions), len(cells_with_rule), checked)
     yield from warnings_of(tuning)
     if tuning.other_choices:
-        like = "under the pattern" if tuning.question.arrivals else "from a common start"
-        mean, longer = tuning.prices.mean, len(tuning.prices.higher())
+        start = "under the pattern" if tuning.question.arrivals else "from a common start"
+        price, slower = tuning.prices.mean, len(tuning.prices.higher())
         yield ChoicePrice(
-            tuning.question.otherwise, like, len(tuning.other_choices), longer, ends_of(mean) if mean else None
+            tuning.question.otherwise, start, len(tuning.other_choices), slower, ends_of(price) if price else None
         )
     for usable in tuning.usable:
         for algorithm, reason in usable.excluded.items():
@@ -45,7 +47,7 @@ def facts_of(tuning: Tuning) -> Iterator[Fact]:
 
 
 def ends_of(ratio: Interval) -> tuple[float, float, float]:
-    """Returns a ratio and the ends of its interval."""
+    """Returns the estimate of a ratio and the ends of its interval, as facts store them."""
     return ratio.estimate, ratio.low, ratio.high
 
 
@@ -78,7 +80,9 @@ def cell_warning(tuning: Tuning, cell: Cell, problem: CellProblem) -> CellWarnin
     warning = CellWarning(cell.collective, cell.ranks, cell.size, problem, tuning.in_rules(cell) != DEFAULT)
     if problem == "not obeyed":
         return dataclasses.replace(warning, by=tuning.proofs[cell].by)
-    return dataclasses.replace(warning, ratio=ends_of(tuning.gains[cell].ratio)) if problem == "slower" else warning
+    if problem == "slower":
+        return dataclasses.replace(warning, ratio=ends_of(tuning.gains[cell].ratio))
+    return warning
 
 
 def lacks_launches(decision: Decision) -> bool:

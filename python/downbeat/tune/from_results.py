@@ -1,6 +1,7 @@
-"""Choices of algorithms from results of other tools, and rules for the cells whose winner is beyond doubt.
+"""Chooses algorithms from results of other tools, and makes rules for cells in which the fastest one is significant.
 
-Nothing is measured here: what a library obeys and what rules gain stays unknown, and the rules say so.
+Nothing is measured: it stays unknown if the library obeys the rules, and how much they gain; comments in the rules say
+so. A cell is a collective with a size on a number of ranks, under conditions such as the datatype (`Conditions`).
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ from downbeat.tune.open_mpi import RULES_FILE
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, rules_of, sizeless_rules
 from downbeat.tune.target import Target
 
-# The library's own choice, as tools call it: default, default_ompi, default-default.
+# Names that tools give to the library's own choice: default, default_ompi, default-default.
 DEFAULTS = re.compile(r"default(?:_[a-z]+|-default)?")
-SUFFIX = re.compile(r"_(?:ompi|mpich|impi|intel)$")  # of PICO, for algorithms of the library
-# Tools that count the bytes of all ranks together where downbeat-bench counts those of one.
-COUNTS_ALL = {"PICO": ("allgather", "alltoall", "gather", "scatter"), "nccl-tests": ("allgather", "alltoall", "gather")}
-LIBRARIES = {"OMPI": "Open MPI", "CRAY_MPICH": "Cray MPICH", "FJMPI": "Fujitsu MPI"}  # as files name them
+SUFFIX = re.compile(r"_(?:ompi|mpich|impi|intel)$")  # PICO appends it to the names of the library's algorithms
+# Tool -> collectives for which it counts the bytes of all ranks together, while downbeat-bench counts those of a rank.
+COUNTS_ALL_RANKS = {
+    "PICO": ("allgather", "alltoall", "gather", "scatter"),
+    "nccl-tests": ("allgather", "alltoall", "gather"),
+}
+LIBRARIES = {"OMPI": "Open MPI", "CRAY_MPICH": "Cray MPICH", "FJMPI": "Fujitsu MPI"}  # name in files -> usual name
 
 
 class Choices(Table):
@@ -51,26 +55,26 @@ class Choices(Table):
     setting: Texts = column("further factors of the cell")
     library: Texts = column("MPI library, as the files name it")
     algorithms: Ints = column("number of algorithms", "1")
-    launches: Ints = column("launches that have the fastest algorithm and what it is compared with", "1")
+    launches: Ints = column("launches that have the fastest algorithm and its reference, the default or runner-up", "1")
     fastest: Texts = column("fastest algorithm, by the geometric mean over launches")
-    value: Floats = column("its time", "s")
+    value: Floats = column("time of the fastest algorithm", "s")
     default: Texts = column("the library's own choice, as the files name it; empty: they have none")
-    default_ratio: Floats = column("time of the fastest over the default's; NaN where it is the default")
-    default_low: Floats = column("lower end of its interval; NaN: one launch")
-    default_high: Floats = column("upper end of its interval")
+    default_ratio: Floats = column("time of the fastest / time of the default; NaN: the default is the fastest")
+    default_low: Floats = column("lower end of the interval of default_ratio; NaN: one launch")
+    default_high: Floats = column("upper end of the interval of default_ratio")
     default_verdict: Texts = column("verdict on the fastest against the default")
-    runner_up: Texts = column("second algorithm")
-    runner_up_ratio: Floats = column("time of the fastest over that of the second")
-    runner_up_low: Floats = column("lower end of its interval; NaN: one launch")
-    runner_up_high: Floats = column("upper end of its interval")
-    runner_up_verdict: Texts = column("verdict on the fastest against the second")
-    decided: Flags = column("whether the winner is beyond doubt: against the default, without one against the second")
+    runner_up: Texts = column("second fastest algorithm")
+    runner_up_ratio: Floats = column("time of the fastest / time of the runner-up")
+    runner_up_low: Floats = column("lower end of the interval of runner_up_ratio; NaN: one launch")
+    runner_up_high: Floats = column("upper end of the interval of runner_up_ratio")
+    runner_up_verdict: Texts = column("verdict on the fastest against the runner-up")
+    decided: Flags = column("true: the fastest is significantly faster than the default, or if none the runner-up")
     needed: Floats = column("launches that would decide it with a probability of 90 %; NaN: decided, or unknown", "1")
 
 
 @dataclass(frozen=True, order=True)
 class Conditions:
-    """What a cell has beside its collective, ranks and size."""
+    """The conditions of a cell, in addition to its collective, ranks and size."""
 
     setting: str
     library: str
@@ -79,22 +83,25 @@ class Conditions:
 
 
 Key = tuple[Conditions, Cell]
-Values = dict[str, dict[int, float]]  # algorithm -> launch -> number
+Values = dict[str, dict[int, float]]  # algorithm -> launch -> time, s
 
 
 @dataclass
 class FromResults:
-    """Choices from results.
+    """Choices from results of tools, and the rules made from them.
 
     Attributes:
         choices: of all cells with two algorithms or more.
-        kind: of the numbers.
-        statistic: over calls.
-        alone: cells with one algorithm alone.
-        known: cells in which the deviation between launches is known.
-        faster: cell -> algorithms that are faster than the default beyond doubt and by more than the margin.
-        rules: those written.
-        losses: choices that rules cannot express.
+        kind: kind of time that is compared.
+        statistic: of the time over calls, median or mean.
+        alone: number of cells with a single algorithm.
+        known: number of cells in which the deviation between launches is known.
+        faster: cell -> algorithms that are significantly faster than the default and by more than the margin.
+        tools: that wrote the results.
+        rules: rules made from the choices.
+        losses: sentences on choices that rules cannot express.
+        measured: library that the files were measured under.
+        target: library that the rules are for.
     """
 
     choices: Choices
@@ -106,20 +113,21 @@ class FromResults:
     tools: tuple[str, ...]
     rules: list[Rule] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
-    measured: str = ""  # library in the files, of the rules
-    target: str = ""  # library on this machine, of the rules
+    measured: str = ""
+    target: str = ""
 
     def facts(self) -> Iterator[Fact]:
-        """What the choices are worth."""
+        """Returns facts on the certainty of the choices and the limits of the rules."""
         table = self.choices
         enough = int((table.launches >= FEWEST_LAUNCHES).sum())
         yield DecidedCells(len(table), int(table.decided.sum()), enough, FEWEST_LAUNCHES, int(table.launches.max()))
         undecided = int((~table.decided).sum())
         if undecided:
             needed = np.sort(table.needed[~table.decided])
+            # Launches after which half of the undecided cells would be decided.
             half = float(needed[math.ceil(undecided / 2) - 1]) if np.isfinite(needed).all() else math.nan
-            beyond = not half < MAX_LAUNCHES
-            yield LaunchesForHalf(undecided, self.known, None if beyond else int(half), not math.isnan(half))
+            launches = int(half) if half < MAX_LAUNCHES else None
+            yield LaunchesForHalf(undecided, self.known, launches, not math.isnan(half))
         if self.alone:
             yield AloneInCells(self.alone)
         if self.rules:
@@ -132,13 +140,14 @@ def choose_from(
 ) -> FromResults:
     """Chooses the fastest algorithm of each cell, and judges it.
 
-    All comparisons are one family: each algorithm against the default, the fastest against the second.
+    Each algorithm is compared with the default, and the fastest with the second fastest. All comparisons are judged
+    together.
 
     Args:
         results: of tools, with an algorithm for each number.
-        collectives: that count; empty: all.
+        collectives: to choose for; empty: all.
         metric: name of a kind of time; empty: the first of KINDS that the results have.
-        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        margin: ratios from 1 / (1 + margin) to 1 + margin count as equal.
         confidence: of intervals; the level of the tests follows from it.
 
     Raises:
@@ -160,23 +169,22 @@ def choose_from(
     comparisons = {pair: each.comparison for pair, each in zip(tested, judged, strict=True) if each.comparison}
     rows = [row_of(key, values, matches, comparisons) for key, values in several.items()]
     table = Choices.of_rows(rows)
-    known = sum(each.comparison is not None for each in judged)
-    if known:
+    if any(judgment.comparison is not None for judgment in judged):
         needed = needed_launches(several, matches, comparisons, count_tests(judged) or len(judged))
         table = table.replaced(needed=np.where(table.decided, np.nan, needed))
     faster = {key: faster_than_default(key, values, comparisons) for key, values in several.items()}
-    of_cells = {pair[0] for pair in comparisons}
+    compared_cells = {key for key, _, _ in comparisons}
     tools = tuple(dict.fromkeys(run.tool for run in results.runs))
-    return FromResults(table, kind, statistic, len(cells) - len(several), len(of_cells), faster, tools)
+    return FromResults(table, kind, statistic, len(cells) - len(several), len(compared_cells), faster, tools)
 
 
 def number_kind(results: Results, metric: str) -> tuple[str, str]:
-    """The kind of time that is compared, and its statistic over calls: the median if there is one, else the mean.
+    """Returns the kind of time to compare, and its statistic over calls: the median if there is one, else the mean.
 
     Raises:
-        UsageError: the results do not have it.
+        UsageError: the results do not have the metric, or no times.
     """
-    times = [each for each in results.kinds() if KINDS[each[0]].is_time]
+    times = [(kind, statistic) for kind, statistic in results.kinds() if KINDS[kind].is_time]
     kinds = list(dict.fromkeys(kind for kind, _ in times))
     if not kinds or (metric and metric not in kinds):
         raise UsageError(
@@ -187,16 +195,18 @@ def number_kind(results: Results, metric: str) -> tuple[str, str]:
 
 
 def values_by_cell(results: Results, kind: str, statistic: str, collectives: Sequence[str]) -> dict[Key, Values]:
-    """The numbers of each cell by algorithm and launch; of several in a launch the geometric mean."""
+    """Returns cell -> algorithm -> launch -> time; several numbers of a launch become their geometric mean."""
     numbers = results.numbers
     flags = (numbers.kind == kind) & (numbers.statistic == statistic) & (numbers.status == OK) & (numbers.value > 0)
     logs: dict[Key, dict[str, dict[int, list[float]]]] = {}
-    some = numbers[np.asarray(flags)]
-    counts = (some.nodes.tolist(), some.ranks.tolist(), some.size.tolist())
-    columns = (some.setting, some.datatype, some.operation, *counts)
-    numbered = zip(some.algorithm, some.run.tolist(), some.value.tolist(), strict=True)
-    for case, (algorithm, run, value) in zip(zip(*columns, strict=True), numbered, strict=True):
-        setting, datatype, operation, nodes, ranks, size = case
+    chosen = numbers[np.asarray(flags)]
+    rows = zip(
+        *(chosen.setting, chosen.datatype, chosen.operation, chosen.algorithm),
+        *(chosen.nodes.tolist(), chosen.ranks.tolist(), chosen.size.tolist()),
+        *(chosen.run.tolist(), chosen.value.tolist()),
+        strict=True,
+    )
+    for setting, datatype, operation, algorithm, nodes, ranks, size, run, value in rows:
         if collectives and operation not in collectives:
             continue
         library = results.runs[run].context.get("library", "")
@@ -204,7 +214,7 @@ def values_by_cell(results: Results, kind: str, statistic: str, collectives: Seq
         logs.setdefault(key, {}).setdefault(algorithm, {}).setdefault(run, []).append(math.log(value))
     return {
         key: {
-            name: {launch: math.exp(sum(each) / len(each)) for launch, each in by_launch.items()}
+            name: {launch: math.exp(sum(values) / len(values)) for launch, values in by_launch.items()}
             for name, by_launch in algorithms.items()
         }
         for key, algorithms in sorted(logs.items())
@@ -212,27 +222,28 @@ def values_by_cell(results: Results, kind: str, statistic: str, collectives: Seq
 
 
 def mean_of(values: Mapping[int, float]) -> float:
-    """The geometric mean over launches."""
+    """Returns the geometric mean over launches."""
     return math.exp(sum(map(math.log, values.values())) / len(values))
 
 
 def fastest_of(values: Values) -> list[str]:
-    """The algorithms, fastest first."""
+    """Returns the algorithms of a cell, fastest first."""
     return sorted(values, key=lambda name: (mean_of(values[name]), name))
 
 
 def default_of(values: Iterable[str]) -> str:
-    """The library's own choice among names of algorithms; empty: none."""
+    """Returns the name of the library's own choice among names of algorithms; empty: not among them."""
     return next((name for name in values if DEFAULTS.fullmatch(name)), "")
 
 
 def match_launches(a: Mapping[int, float], b: Mapping[int, float]) -> Match:
-    """Matches launches of two algorithms: in pairs if all of one algorithm have the other, too."""
+    """Matches the launches of two algorithms: in pairs if every launch of one of them also has the other."""
     paired = len(a.keys() & b.keys()) == min(len(a), len(b))
     return Matcher(paired).match({}, launches_of(a), launches_of(b), "algorithm")
 
 
 def launches_of(values: Mapping[int, float]) -> Launches:
+    """Returns the table of launches that matching takes; all launches count."""
     size = len(values)
     return Launches(
         launch=np.array(list(values), dtype=np.int64),
@@ -250,7 +261,7 @@ def row_of(
     matches: Mapping[tuple[Key, str, str], Match],
     comparisons: Mapping[tuple[Key, str, str], Comparison],
 ) -> dict[str, object]:
-    """A row of Choices."""
+    """Returns the row of a cell in `Choices`."""
     conditions, cell = key
     first, second = fastest_of(values)[:2]
     default = default_of(values)
@@ -272,28 +283,32 @@ def row_of(
 
 
 def against(name: str, match: Match, comparison: Comparison | None) -> dict[str, object]:
-    """Columns on the fastest algorithm against another one."""
+    """Returns the columns that compare the fastest algorithm with another one.
+
+    Args:
+        name: prefix of the columns, "default" or "runner_up".
+        match: launches of the other algorithm (A) and of the fastest (B).
+        comparison: None: fewer than two launches.
+    """
     if comparison is None:
-        ratio = typical(match.b, False) / typical(match.a, False)
-        return {
-            f"{name}_ratio": ratio,
-            f"{name}_low": math.nan,
-            f"{name}_high": math.nan,
-            f"{name}_verdict": "undecided",
-        }
-    interval = comparison.ratio
-    ends = {f"{name}_ratio": interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
-    return {**ends, f"{name}_verdict": comparison.verdict}
+        ratio, low, high = typical(match.b, False) / typical(match.a, False), math.nan, math.nan
+        verdict = "undecided"
+    else:
+        interval = comparison.ratio
+        ratio, low, high, verdict = interval.estimate, interval.low, interval.high, comparison.verdict
+    return {f"{name}_ratio": ratio, f"{name}_low": low, f"{name}_high": high, f"{name}_verdict": verdict}
 
 
 def faster_than_default(key: Key, values: Values, comparisons: Mapping[tuple[Key, str, str], Comparison]) -> list[str]:
-    """The algorithms that are faster than the default beyond doubt and by more than the margin, fastest first."""
+    """Returns the algorithms that are faster than the default, significantly and by more than the margin."""
     default = default_of(values)
-    judged = {name: comparisons.get((key, default, name)) for name in fastest_of(values)}
+    compared = {name: comparisons.get((key, default, name)) for name in fastest_of(values)}
     return [
         name
-        for name, each in judged.items()
-        if each and each.verdict == "faster" and each.ratio.estimate <= 1 / (1 + each.margin)
+        for name, comparison in compared.items()
+        if comparison
+        and comparison.verdict == "faster"
+        and comparison.ratio.estimate <= 1 / (1 + comparison.margin)
     ]
 
 
@@ -303,22 +318,36 @@ def needed_launches(
     comparisons: Mapping[tuple[Key, str, str], Comparison],
     tests: int,
 ) -> Floats:
-    """Launches that would show the ratio of each cell's fastest algorithm to what it is compared with, as observed.
+    """Returns for each cell the number of launches that would show that its fastest algorithm is faster.
 
-    The deviation between launches is that of the cell; where a cell has one launch, the root mean square of the others.
+    It assumes that the observed ratio to the default (or without one, to the second fastest) is the true one. The
+    deviation between launches is that of the cell; in cells with a single launch, the root mean square deviation of the
+    other cells.
+
+    Args:
+        several: the cells.
+        matches: as in `choose_from`.
+        comparisons: as in `choose_from`.
+        tests: number of tests for which verdicts are corrected.
     """
-    squares = [each.deviation**2 for each in comparisons.values() if each.deviation > 0]
-    freedoms = [each.freedom for each in comparisons.values() if each.deviation > 0]
+    scattered = [comparison for comparison in comparisons.values() if comparison.deviation > 0]
+    freedoms = [comparison.freedom for comparison in scattered]
+    squares = [comparison.deviation**2 for comparison in scattered]
     pooled = math.sqrt(float(np.average(squares, weights=freedoms))) if squares else 0.0
     ratios, deviations, freedom, paired = [], [], [], []
     for key, values in several.items():
         first, second = fastest_of(values)[:2]
         default = default_of(values)
         pair = (key, default if default and default != first else second, first)
-        each, match = comparisons.get(pair), matches[pair]
-        ratios.append(each.ratio.estimate if each else typical(match.b, False) / typical(match.a, False))
-        deviations.append(max(each.deviation if each else pooled, 1e-9))
-        freedom.append(each.freedom if each else sum(freedoms))
+        comparison, match = comparisons.get(pair), matches[pair]
+        if comparison:
+            ratios.append(comparison.ratio.estimate)
+            deviations.append(max(comparison.deviation, 1e-9))
+            freedom.append(comparison.freedom)
+        else:
+            ratios.append(typical(match.b, False) / typical(match.a, False))
+            deviations.append(max(pooled, 1e-9))
+            freedom.append(sum(freedoms))
         paired.append(match.paired)
     rule = rule_of(list(comparisons.values())[:1], tests)
     numbers = launches_needed(
@@ -328,14 +357,14 @@ def needed_launches(
 
 
 def make_rules(made: FromResults, target: Target) -> None:
-    """Turns decided choices into rules of a library, as far as its form can express them.
+    """Turns decided choices into rules of a library, as far as its format can express them; fills in `made`.
 
     Raises:
         UsageError: the results are of several libraries or settings.
     """
     known = sorted({(conditions.library, conditions.setting) for conditions, _ in made.faster})
     if len(known) > 1:
-        several = "; ".join(" ".join(filter(None, each)) for each in known)
+        several = "; ".join(" ".join(filter(None, names)) for names in known)
         raise UsageError(
             f"rules are for one library and setting, these results are of {len(known)}: {several}; give results of one"
         )
@@ -356,13 +385,14 @@ def make_rules(made: FromResults, target: Target) -> None:
             made.losses.append(f"{cell} stays with the default: {target.version} has no {', '.join(faster)}")
         elif faster and writable[0] != names[0]:
             second_best.append(cell)
+        # Cells that differ only in datatype or nodes are the same cell for rules, and may have different choices.
         choices.setdefault(per_rank(cell, made.tools), set()).add(writable[0] if writable else DEFAULT)
     if second_best:
         made.losses.append(
             f"in {counted(len(second_best), 'cell')} the fastest algorithm is none of {target.version}: its rule names "
             "the fastest that is"
         )
-    agreed = {cell: each.pop() if len(each) == 1 else DEFAULT for cell, each in choices.items()}
+    agreed = {cell: names.pop() if len(names) == 1 else DEFAULT for cell, names in choices.items()}
     for collective in sorted({cell.collective for cell in agreed}):
         chosen = {cell: name for cell, name in agreed.items() if cell.collective == collective}
         if collective not in target.form.collectives():
@@ -372,25 +402,26 @@ def make_rules(made: FromResults, target: Target) -> None:
         else:
             rules, losses = sizeless_rules(chosen)
             made.rules, made.losses = made.rules + rules, made.losses + losses
-    made.rules, losses = target.form.sayable(made.rules, sorted({cell.ranks for cell in agreed}))
+    made.rules, losses = target.form.expressible(made.rules, sorted({cell.ranks for cell in agreed}))
     made.losses += losses
 
 
 def with_origin(written: Written, lines: Sequence[str]) -> Written:
-    """Rules whose files say where they come from, as far as their form has comments."""
+    """Returns rules whose files have lines on their origin as comments, if the format has comments."""
     comments = "".join(f"# {line}\n" for line in lines)
     files = {name: content + (comments if name == RULES_FILE else "") for name, content in written.files.items()}
     return dataclasses.replace(written, files=files)
 
 
 def per_rank(cell: Cell, tools: Sequence[str]) -> Cell:
-    """A cell with the size as downbeat-bench counts it."""
-    counts_all = any(cell.collective in COUNTS_ALL.get(tool, ()) for tool in tools)
-    return Cell(cell.collective, cell.ranks, cell.size // max(cell.ranks, 1)) if counts_all else cell
+    """Returns a cell with its size as downbeat-bench counts it."""
+    if any(cell.collective in COUNTS_ALL_RANKS.get(tool, ()) for tool in tools):
+        return Cell(cell.collective, cell.ranks, cell.size // max(cell.ranks, 1))
+    return cell
 
 
 def origin_lines(made: FromResults, paths: Sequence[Path]) -> list[str]:
-    """The origin of the rules, for a reader of the file."""
+    """Returns comments on the origin of the rules for their files."""
     names = ", ".join(path.name for path in paths)
     return [
         f"NOT PROVEN: chosen from results of {', '.join(made.tools)} ({names}) on another machine or day.",

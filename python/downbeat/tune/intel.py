@@ -1,19 +1,20 @@
-"""Rules for Intel MPI: a variable per collective, I_MPI_ADJUST_BCAST="1:0-2147483647@2-2;7:0-2147483647@4-4".
+"""Writes tuned rules for Intel MPI: a variable per collective.
 
-Each rule is an algorithm's number, sizes from-to and numbers of ranks from-to (Intel MPI Library Developer Reference,
-I_MPI_ADJUST Family). Version 2021.18 does less with it, by the calls of a counting operator in MPI_Reduce:
+Example: I_MPI_ADJUST_BCAST="1:0-2147483647@2-2;7:0-2147483647@4-4". An entry is the number of an algorithm, a range of sizes and a range of numbers of ranks (Intel MPI Library Developer
+Reference, I_MPI_ADJUST Family). Version 2021.18 does less than documented, as a counting operator in MPI_Reduce shows:
 
-- there is one entry for a number of ranks; of two for the same, with different sizes, the last holds for all sizes;
-- what no entry names is served by the last one, and not by the library's choice;
-- algorithm 0 is not the library's choice either, but what it does without its tables.
+- It uses one entry per number of ranks. If two entries with different sizes have the same number of ranks, the last one
+  holds for all sizes.
+- If no entry has the number of ranks of a call, the last entry holds, and not the library's own choice.
+- Algorithm 0 is not the library's own choice, either: it is the choice that the library makes without its tables.
 
-So a rule is for all sizes, and once there is one, all numbers of ranks that were measured need one. The library reads
-the variable in MPI_Init alone.
+So a rule is for all sizes, and a collective with a rule needs a rule for every number of ranks that was measured. The
+library reads the variable only in MPI_Init.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
@@ -27,7 +28,11 @@ class IntelRules(RulesFormat):
     name = "Intel MPI variables I_MPI_ADJUST_*"
 
     def __init__(self, algorithms: Mapping[str, Sequence[str]]) -> None:
-        """Makes the form for the blocking ones among the collectives that the library lists."""
+        """Makes the format.
+
+        Args:
+            algorithms: collective -> algorithms; nonblocking collectives, whose names begin with i, have no rules.
+        """
         self._collectives = tuple(name for name in algorithms if not name.startswith("i"))
 
     def collectives(self) -> Sequence[str]:
@@ -39,34 +44,30 @@ class IntelRules(RulesFormat):
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
         return {ADJUST + collective.upper(): algorithm}
 
-    def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
-        kept, losses = [], []
-        for collective, each in by_collective(rules):
-            without = sorted(set(ranks) - {rule.ranks for rule in each})
-            if without:
+    def expressible(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
+        expressible, losses = [], []
+        for collective, chosen in by_collective(rules):
+            ranks_without_rule = sorted(set(ranks) - {rule.ranks for rule in chosen})
+            if ranks_without_rule:
                 losses.append(
                     f"{collective} stays with the default: rules on "
-                    f"{number_list(rule.ranks for rule in each)} ranks would "
-                    f"take it away on {number_list(without)} ranks, for Intel MPI has no rule that means its own choice"
+                    f"{', '.join(str(rule.ranks) for rule in chosen)} ranks would "
+                    f"take it away on {', '.join(map(str, ranks_without_rule))} ranks, for Intel MPI has no rule that "
+                    "means its own choice"
                 )
             else:
-                kept += each
-        return kept, losses
+                expressible += chosen
+        return expressible, losses
 
     def write(self, rules: Sequence[Rule]) -> Written:
         variables = {
             ADJUST + collective.upper(): ";".join(
-                f"{rule.algorithm}:0-{LARGEST_SIZE}@{rule.ranks}-{rule.ranks}" for rule in each
+                f"{rule.algorithm}:0-{LARGEST_SIZE}@{rule.ranks}-{rule.ranks}" for rule in chosen
             )
-            for collective, each in by_collective(rules)
+            for collective, chosen in by_collective(rules)
         }
         notes = [
             "communicators of other numbers of ranks than those that were measured get the last algorithm of each "
             "variable"
         ]
         return Written({}, variables, notes)
-
-
-def number_list(numbers: Iterable[int]) -> str:
-    """Numbers in words."""
-    return ", ".join(map(str, numbers))

@@ -1,20 +1,21 @@
-"""Rules for MPICH: the trees of conditions by which it selects, with branches put in front of its own.
+"""Writes tuned rules for MPICH: the library's own selection trees, with additional branches for the rules.
 
-MPICH selects twice (src/mpi/coll/src/csel.c): the device picks a composition, then each collective in it an algorithm.
-Either tree is compiled into the library as JSON and can be replaced by a file, as a whole: a collective that is missing
-has no algorithm. So this writes the library's own trees, found in its shared object, in which a
-communicator of so many ranks and a message of such a size takes another branch:
+MPICH selects in two steps (src/mpi/coll/src/csel.c): the device (ch4) selects a composition, e.g. a split by nodes, and
+then an algorithm is selected for each collective of the composition. Each step has a tree of conditions, which is
+compiled into the library as JSON text. A file can replace a tree only as a whole: a collective that is missing in it
+has no algorithm. So this module reads the library's own trees from its shared object, and writes them with branches
+for the ranks and sizes of rules. ORIGINAL stands for the library's own branch:
 
     "collective=bcast": {"comm_type=intra": {
-        "comm_size<4": OWN,
+        "comm_size<4": ORIGINAL,
         "comm_size<=4": {
-            "avg_msg_size<64": OWN,
+            "avg_msg_size<64": ORIGINAL,
             "avg_msg_size<128": {"algorithm=MPIR_Bcast_intra_binomial": {}},
-            "avg_msg_size=any": OWN},
-        "comm_size=any": OWN}}
+            "avg_msg_size=any": ORIGINAL},
+        "comm_size=any": ORIGINAL}}
 
-Within an object the first condition that holds is taken, and there is no way back out of it: every object must have a
-branch for everything.
+MPICH takes the first condition of an object that holds, and does not return from a branch: in every object, one
+condition must hold in every case.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from typing import Any
 from downbeat.errors import DownbeatError
 from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
-Tree = dict[str, Any]
-Branch = Callable[[Rule, Tree], Tree]
+Tree = dict[str, Any]  # condition -> subtree; a leaf is {"algorithm=...": {}} or {"composition=...": {}}
+Branch = Callable[[Rule, Tree], Tree]  # makes the branch of a rule, given the original branch for other cases
 
 ALGORITHMS_FILE = "selection.json"
 COMPOSITIONS_FILE = "selection-ch4.json"
@@ -43,9 +44,9 @@ BUILT_IN = "is_op_built_in"
 COMMUTATIVE = "is_commutative"
 REGULAR = "is_block_regular"
 
-# The device's composition that hands the whole communicator on to the algorithm, without a split by nodes
-# (src/mpid/ch4/src/ch4_coll_impl.h). For the other collectives the device's own tree takes none that splits.
-WHOLE = {"barrier": "beta", "bcast": "gamma", "allreduce": "beta", "reduce": "gamma", "scan": "beta"}
+# Name of the device's composition that uses the whole communicator, without a split by nodes
+# (src/mpid/ch4/src/ch4_coll_impl.h). For other collectives, the device's own tree never splits.
+WHOLE_COMMUNICATOR = {"barrier": "beta", "bcast": "gamma", "allreduce": "beta", "reduce": "gamma", "scan": "beta"}
 
 # The condition on the size of a collective (get_avg_msgsize, get_total_msgsize in csel.c), and whether it counts the
 # bytes of all ranks together where downbeat-bench counts those of a rank.
@@ -59,17 +60,17 @@ SIZE_CONDITIONS = {
     "reduce_scatter": ("total_msg_size", False),
     "reduce_scatter_block": ("total_msg_size", True),
 }
-# Those without: barrier has no size; MPICH aborts at a size condition for gatherv, scatterv, scan and exscan; alltoallv
-# and alltoallw count what the rank itself sends, gather and scatter a count that MPI_IN_PLACE makes meaningless at the
-# root: ranks would select differently, and hang.
+# Collectives whose rules cannot have sizes. A barrier has no size. MPICH aborts at a size condition for gatherv,
+# scatterv, scan and exscan. For alltoallv and alltoallw it counts the bytes that the rank sends, and for gather and
+# scatter a count that is meaningless at the root with MPI_IN_PLACE: ranks would select different algorithms, and hang.
 SIZELESS = ("barrier", "gather", "gatherv", "scatter", "scatterv", "scan", "exscan", "alltoallv", "alltoallw")
 
-# In these, MPI_IN_PLACE has an algorithm of its own, which can do nothing else.
+# In these collectives, MPI_IN_PLACE has an algorithm that cannot be used otherwise.
 IN_PLACE = ("alltoall", "alltoallv", "alltoallw")
-IN_PLACE_ALONE = "pairwise_sendrecv_replace"
+IN_PLACE_ALGORITHM = "pairwise_sendrecv_replace"
 
-# Reductions whose operator or counts decide what may run: MPIR_<Collective>_impl in src/mpi/coll/mpir_coll.c checks it
-# where a variable forces an algorithm, the tree must check it itself. Others have no limits.
+# Collective -> algorithm -> conditions on the operator or the counts. If a variable forces an algorithm,
+# MPIR_<Collective>_impl in src/mpi/coll/mpir_coll.c checks them; in a tree, the tree must check them.
 NEEDS = {
     "reduce": {"smp": [COMMUTATIVE], "reduce_scatter_gather": [COMMUTATIVE, BUILT_IN]},
     "allreduce": {"smp": [COMMUTATIVE], "reduce_scatter_allgather": [COMMUTATIVE, BUILT_IN]},
@@ -80,19 +81,21 @@ NEEDS = {
     },
     "reduce_scatter_block": {"pairwise": [COMMUTATIVE], "recursive_halving": [COMMUTATIVE]},
 }
-# Conditions beyond those that a rule measured: counts too small to be cut into parts.
-SMALL_COUNTS = {("reduce", "reduce_scatter_gather"), ("allreduce", "reduce_scatter_allgather")}
-BY_NODES = "smp"  # wants a communicator that has nodes
+# Algorithms that cut the data into a part per rank, so that they need at least as many elements as ranks (pow2: the
+# largest power of two up to the number of ranks).
+NEED_LARGE_COUNTS = {("reduce", "reduce_scatter_gather"), ("allreduce", "reduce_scatter_allgather")}
+BY_NODES = "smp"  # algorithm that needs a communicator with several nodes
 
-# Selections of MPICH 5 that take parameters; what variables set them to when they were measured is not known here.
+# Prefixes of algorithms of MPICH 5 with parameters. Variables set the parameters in the sweep; this module does not
+# know their values.
 PARAMETERIZED = ("k_", "recexch", "tree", "pipelined_tree", "recursive_multiplying", "ccl")
 
 
 def own_trees(library: Path) -> tuple[Tree, Tree]:
-    """Returns the trees that are compiled into a library: of compositions, and of algorithms.
+    """Returns the two trees that are compiled into a library: of compositions, and of algorithms.
 
     Raises:
-        DownbeatError: they are not found there.
+        DownbeatError: the library cannot be read, or has no trees.
     """
     try:
         content = library.read_bytes()
@@ -110,7 +113,7 @@ def own_trees(library: Path) -> tuple[Tree, Tree]:
         if b'"composition=' in text:
             compositions = tree
         elif b'"algorithm=MPIR_' in text and len(tree) > len(algorithms):
-            algorithms = tree
+            algorithms = tree  # the largest: a library may have partial trees as well
     if not compositions or not algorithms:
         raise DownbeatError(
             f"MPICH's own selection was not found in '{library}', and rules without it would leave all other "
@@ -128,9 +131,9 @@ class MpichRules(RulesFormat):
         """Makes the form.
 
         Args:
-            compositions: the device's own tree.
-            algorithms: the own tree of algorithms.
-            known: the library, whose text names what its reader knows; None: everything.
+            compositions: the library's own tree of compositions.
+            algorithms: the library's own tree of algorithms.
+            known: content of the library, which contains the keys that its reader of trees knows; None: all keys.
         """
         self._compositions = compositions
         self._algorithms = algorithms
@@ -145,7 +148,7 @@ class MpichRules(RulesFormat):
     def unwritable(self, collective: str, algorithm: str) -> str:
         if algorithm.startswith(PARAMETERIZED):
             return "takes parameters, which rules would have to set"
-        if collective in IN_PLACE and algorithm == IN_PLACE_ALONE:
+        if collective in IN_PLACE and algorithm == IN_PLACE_ALGORITHM:
             return "is for MPI_IN_PLACE alone"
         if self._name(collective, algorithm) is None:
             return "is not among the selections that the library reads"
@@ -157,8 +160,8 @@ class MpichRules(RulesFormat):
 
     def write(self, rules: Sequence[Rule]) -> Written:
         algorithms = self._graft(self._algorithms, rules, self._algorithm_branch)
-        split = [rule for rule in rules if rule.collective in WHOLE]
-        compositions = self._graft(self._compositions, split, self._composition_branch)
+        may_split = [rule for rule in rules if rule.collective in WHOLE_COMMUNICATOR]
+        compositions = self._graft(self._compositions, may_split, self._composition_branch)
         trees = {ALGORITHMS_FILE: algorithms, COMPOSITIONS_FILE: compositions}
         return Written(
             {name: json.dumps(tree, indent=1) + "\n" for name, tree in trees.items()},
@@ -167,36 +170,45 @@ class MpichRules(RulesFormat):
         )
 
     def _name(self, collective: str, algorithm: str) -> str | None:
-        """Returns the key by which the tree selects an algorithm."""
+        """Returns the key of an algorithm in trees; None: the library does not know it."""
         title = collective.capitalize()
         keys = [f"algorithm=MPIR_{title}_{kind}_{algorithm}" for kind in ("intra", "allcomm")]
         return next((key for key in keys if self._known is None or key.encode() + b"\0" in self._known), None)
 
     def _graft(self, original: Tree, rules: Sequence[Rule], branch: Branch) -> Tree:
-        """Returns a tree in which rules come before its branches."""
+        """Returns a tree with conditions on ranks and sizes for rules; in all other cases, the original branch holds.
+
+        Args:
+            original: the library's own tree.
+            rules: the rules.
+            branch: makes the branch of a rule.
+        """
         tree = dict(original)
-        for collective, some in by_collective(rules):
+        for collective, chosen in by_collective(rules):
             key = f"collective={collective}"
-            below: Tree = original[key]
+            by_type: Tree = original[key]
             # Few collectives use the same tree for intra- and intercommunicators.
-            otherwise: Tree = below.get(INTRA, below)
-            sides = below if INTRA in below else {INTRA: below, "comm_type=inter": below}
+            if INTRA not in by_type:
+                by_type = {INTRA: by_type, "comm_type=inter": by_type}
+            otherwise: Tree = by_type[INTRA]
             conditions: Tree = {}
-            for ranks, each in groupby(some, key=lambda rule: rule.ranks):
+            for ranks, group in groupby(chosen, key=lambda rule: rule.ranks):
                 conditions[f"comm_size<{ranks}"] = otherwise
-                conditions[f"comm_size<={ranks}"] = self._by_size(collective, list(each), branch, otherwise)
+                conditions[f"comm_size<={ranks}"] = self._by_size(collective, list(group), branch, otherwise)
             conditions["comm_size=any"] = otherwise
-            tree[key] = {**sides, INTRA: conditions}
+            tree[key] = {**by_type, INTRA: conditions}
         return tree
 
     def _by_size(self, collective: str, rules: list[Rule], branch: Branch, otherwise: Tree) -> Tree:
+        """Returns the tree for one number of ranks: conditions on the size for its rules, which are sorted by size."""
         if collective in SIZELESS:
             return self._not_in_place(collective, branch(rules[0], otherwise), otherwise)
-        condition, of_all = SIZE_CONDITIONS[collective]
+        condition, of_all_ranks = SIZE_CONDITIONS[collective]
         sizes: Tree = {}
         for rule in rules:
-            scale = rule.ranks if of_all else 1
+            scale = rule.ranks if of_all_ranks else 1
             if rule.first > 0:
+                # The rule before may have the same limit; its branch stays.
                 sizes.setdefault(f"{condition}<{rule.first * scale}", otherwise)
             if rule.last is not None:
                 sizes[f"{condition}<{(rule.last + 1) * scale}"] = branch(rule, otherwise)
@@ -204,16 +216,20 @@ class MpichRules(RulesFormat):
         return self._not_in_place(collective, sizes, otherwise)
 
     def _not_in_place(self, collective: str, branch: Tree, otherwise: Tree) -> Tree:
+        """Limits a branch to calls without MPI_IN_PLACE, for collectives in `IN_PLACE`."""
         if collective not in IN_PLACE:
             return branch
         return {"is_sendbuf_inplace=yes": otherwise, "is_sendbuf_inplace=no": branch}
 
     def _composition_branch(self, rule: Rule, _: Tree) -> Tree:
-        return {f"composition=MPIDI_{rule.collective.capitalize()}_intra_composition_{WHOLE[rule.collective]}": {}}
+        """Returns the branch of a rule in the tree of compositions: no split by nodes."""
+        composition = WHOLE_COMMUNICATOR[rule.collective]
+        return {f"composition=MPIDI_{rule.collective.capitalize()}_intra_composition_{composition}": {}}
 
     def _algorithm_branch(self, rule: Rule, otherwise: Tree) -> Tree:
+        """Returns the branch of a rule in the tree of algorithms, with the conditions that its algorithm needs."""
         branch: Tree = {str(self._name(rule.collective, rule.algorithm)): {}}
-        if (rule.collective, rule.algorithm) in SMALL_COUNTS:
+        if (rule.collective, rule.algorithm) in NEED_LARGE_COUNTS:
             branch = {"count<pow2": otherwise, "count=any": branch}
         for need in NEEDS.get(rule.collective, {}).get(rule.algorithm, []):
             branch = {f"{need}=yes": branch, f"{need}=no": otherwise}
@@ -223,6 +239,6 @@ class MpichRules(RulesFormat):
 
 
 def mpich_rules(library: Path) -> MpichRules:
-    """Returns the form for a library, from its shared object."""
+    """Returns the format for a library, given its shared object."""
     compositions, algorithms = own_trees(library)
     return MpichRules(compositions, algorithms, library.read_bytes())

@@ -7,12 +7,13 @@ Open MPI 4 and 5 read the numbers so (ompi/mca/coll/tuned/coll_tuned_dynamic_fil
         communicator size, number of message sizes
           message size, algorithm, fan in/out, segment size
 
-Communicator and message sizes are lower bounds of what follows them, but the first communicator size also holds for
-fewer ranks; the first message size must be 0; algorithm 0 leaves the choice to the library; text after # is a comment.
+Communicator sizes and message sizes are lower bounds: an entry holds up to the next size. Exception: with fewer ranks
+than the first communicator size, the library takes the first entry as well. The first message size must be 0. Algorithm
+0 leaves the choice to the library. Text after # is a comment.
 
-Open MPI 6 reads JSON (ompi_coll_tuned_read_rules_json). Of the entries for a collective the first that holds for the
-communicator's size is taken, then the first of its rules that holds for the message's size. Limits are included. Where
-nothing holds, the library decides. A collective that the reader does not know makes the whole file void.
+Open MPI 6 reads JSON (ompi_coll_tuned_read_rules_json). It takes the first entry of a collective that holds for the
+communicator size, and in the entry the first rule that holds for the message size. Limits are included. If no rule
+holds, the library decides. With a collective that the reader does not know, the whole file is ignored.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ TIMES_RANKS = ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatt
 # Fan out of a forced algorithm, unless variables set another (coll_tuned_init_chain_fanout, _init_tree_fanout). Rules
 # have the fan out of the forced algorithm, so that they switch on the algorithm that was measured.
 FAN_OUT = 4
-CHAINS = ("bcast", "reduce")  # fan in/out of their rules: fan out of chains; of other collectives: of trees
+CHAINS = ("bcast", "reduce")  # rules of these have the fan out of chains, rules of other collectives that of trees
 
 
 class OpenMpiRules(RulesFormat):
@@ -80,20 +81,38 @@ class OpenMpiRules(RulesFormat):
         """Makes the format.
 
         Args:
-            version: the major one of the library.
-            algorithms: by collective, in the order of the library's numbers, which begin with 1.
-            environment: in which algorithms are measured; variables of coll_tuned in it set fan outs and segments.
+            version: major version of the library.
+            algorithms: collective -> algorithms, in the order of the library's numbers, which begin with 1.
+            environment: of the measured algorithms; variables of coll_tuned in it set fan outs and segments.
             site: path of the rules file that is in force before the tuning; empty: none.
         """
         self._site = site
-        self._site_rules = self.read_site(Path(site)) if site else {}
+        self._site_rules = self.read_rules(Path(site)) if site else {}
         self._version = version
         self._algorithms = algorithms
         self._environment = environment
 
-    def read_site(self, path: Path) -> dict[Any, Any]:
-        """Returns the site's rules, by collective as the file names it; empty if the file has another format."""
-        return read_rules(path)
+    def read_rules(self, path: Path) -> dict[Any, Any]:
+        """Reads a rules file: number of a collective -> number of ranks, a lower bound -> its entries.
+
+        Empty if the file has another format.
+        """
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])
+            rules: dict[int, dict[int, list[Entry]]] = {}
+            for _ in range(next(numbers)):
+                collective = next(numbers)
+                rules[collective] = {}
+                for _ in range(next(numbers)):
+                    ranks = next(numbers)
+                    count = next(numbers)
+                    rules[collective][ranks] = [
+                        (next(numbers), next(numbers), next(numbers), next(numbers)) for _ in range(count)
+                    ]
+        except (OSError, ValueError, StopIteration):
+            return {}
+        return rules
 
     def collectives(self) -> Sequence[str]:
         return tuple(COLLECTIVE_NUMBERS)
@@ -110,6 +129,7 @@ class OpenMpiRules(RulesFormat):
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
         # Open MPI 4.1 and 5.0 register the variable of allgatherv as a constant, so it cannot change within a launch.
+        # The other variables can be set within a launch, through MPI_T.
         if collective != "allgatherv":
             return {}
         return {
@@ -128,17 +148,17 @@ class OpenMpiRules(RulesFormat):
         variables = {USE_RULES: "1", FILENAME: "{directory}/" + self.file}
         notes = []
         if self._site:
-            kept = (
-                f"its rules for collectives and numbers of ranks that were not tuned are part of {self.file}"
-                if self._site_rules
-                else "no rules could be read in it: what it has is lost"
-            )
-            notes.append(f"{self.file} replaces the rules file '{self._site}': {kept}")
+            if self._site_rules:
+                fate = f"its rules for collectives and numbers of ranks that were not tuned are part of {self.file}"
+            else:
+                fate = "no rules could be read in it: what it has is lost"
+            notes.append(f"{self.file} replaces the rules file '{self._site}': {fate}")
         if self._version >= 5:
             variables[f"{PREFIX}priority"] = "100"
             notes.append(
                 "coll_tuned_priority=100 lets coll_tuned, which alone reads rules, serve all collectives before "
-                "coll/han: what was not tuned changes hands as well where han served it, which is across nodes"
+                "coll/han: collectives that were not tuned then also run in coll_tuned instead of coll/han, which "
+                "serves communicators across nodes"
             )
         return Written({self.file: self.text(rules)}, variables, notes)
 
@@ -150,17 +170,21 @@ class OpenMpiRules(RulesFormat):
         for number in numbers:
             collective, chosen = tuned.get(number, (f"collective {number}", []))
             by_ranks = {ranks: list(group) for ranks, group in groupby(chosen, key=lambda rule: rule.ranks)}
-            # Lower bounds: above each measured number of ranks the library, or the site, decides again.
-            of_site = self._site_rules.get(number, {})
-            sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks} | set(of_site))
-            lines += ["", f"{number} {len(sizes)} # {collective}: communicator sizes"]
-            for ranks in sizes:
-                entries = self._entries(collective, ranks, by_ranks[ranks]) if ranks in by_ranks else []
-                if not entries:
-                    # Keep the site's rules for this number of ranks. The first ones also hold for fewer ranks.
-                    lower = max((size for size in of_site if size <= ranks), default=min(of_site, default=0))
-                    site_entries = of_site.get(lower, [(0, 0, 0, 0)])
-                    entries = [(*entry, "default" if entry[1] == 0 else "of the site") for entry in site_entries]
+            # Communicator sizes are lower bounds: ranks + 1 returns the choice to the library, or to the site's rules.
+            site_entries = self._site_rules.get(number, {})
+            comm_sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks} | set(site_entries))
+            lines += ["", f"{number} {len(comm_sizes)} # {collective}: communicator sizes"]
+            for ranks in comm_sizes:
+                if ranks in by_ranks:
+                    entries = self._entries(collective, ranks, by_ranks[ranks])
+                else:
+                    # Keeps the site's rules for this number of ranks. For fewer ranks than its first entry, the library
+                    # takes that entry (see above).
+                    bound = max((size for size in site_entries if size <= ranks), default=min(site_entries, default=0))
+                    entries = [
+                        (*entry, "default" if entry[1] == 0 else "of the site")
+                        for entry in site_entries.get(bound, [(0, 0, 0, 0)])
+                    ]
                 lines.append(f"{ranks} {len(entries)} # ranks: message sizes")
                 lines += [
                     f"  {size} {algorithm} {fan_out} {segment} # {name}"
@@ -169,25 +193,22 @@ class OpenMpiRules(RulesFormat):
         return "\n".join(lines) + "\n"
 
     def _entries(self, collective: str, ranks: int, rules: list[Rule]) -> list[tuple[int, int, int, int, str]]:
-        """Message size, algorithm, fan in/out, segment size and the name for one communicator size."""
+        """Returns the entries of rules for one communicator size, each an `Entry` and the algorithm's name."""
         scale = ranks if collective in TIMES_RANKS else 1
+        kind = "chain" if collective in CHAINS else "tree"
+        fan_out = self._variable(f"{collective}_algorithm_{kind}_fanout", FAN_OUT)
+        segment = self._variable(f"{collective}_algorithm_segmentsize", 0)
         entries: dict[int, tuple[int, int, int, str]] = {0: (0, 0, 0, "default")}
         for rule in rules:
             number = self.number(collective, rule.algorithm)
-            entries[rule.first * scale] = (number, self._fan_out(collective), self._segment(collective), rule.algorithm)
+            entries[rule.first * scale] = (number, fan_out, segment, rule.algorithm)
             if rule.last is not None:
-                entries[(rule.last + 1) * scale] = (0, 0, 0, "default")  # unless the next rule begins there
+                entries[(rule.last + 1) * scale] = (0, 0, 0, "default")  # overwritten if the next rule begins there
         return [(size, *entries[size]) for size in sorted(entries)]
 
-    def _fan_out(self, collective: str) -> int:
-        kind = "chain" if collective in CHAINS else "tree"
-        return self._number_of(f"{collective}_algorithm_{kind}_fanout", FAN_OUT)
-
-    def _segment(self, collective: str) -> int:
-        return self._number_of(f"{collective}_algorithm_segmentsize", 0)
-
-    def _number_of(self, variable: str, otherwise: int) -> int:
-        return int(self._environment.get(PREFIX + variable, otherwise))
+    def _variable(self, name: str, default: int) -> int:
+        """Returns the number that a variable of coll_tuned has in the environment, or a default."""
+        return int(self._environment.get(PREFIX + name, default))
 
 
 class OpenMpiJsonRules(OpenMpiRules):
@@ -196,8 +217,13 @@ class OpenMpiJsonRules(OpenMpiRules):
     name = "Open MPI rules file, JSON"
     file = JSON_FILE
 
-    def read_site(self, path: Path) -> dict[Any, Any]:
-        return read_json_rules(path)
+    def read_rules(self, path: Path) -> dict[Any, Any]:
+        """Reads a rules file: name of a collective -> its entries; empty if the file has another format."""
+        try:
+            collectives = json.loads(path.read_text(encoding="utf-8"))["collectives"]
+            return {str(name): list(entries) for name, entries in collectives.items()}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return {}
 
     def text(self, rules: Sequence[Rule]) -> str:
         collectives: dict[str, list[Any]] = dict(self._site_rules)
@@ -214,47 +240,20 @@ class OpenMpiJsonRules(OpenMpiRules):
         return json.dumps({"rule_file_version": 3, "module": "tuned", "collectives": collectives}, indent=2) + "\n"
 
     def _message_rules(self, collective: str, ranks: int, rules: list[Rule]) -> list[dict[str, int | str]]:
-        """Rules of one communicator size; message sizes are bytes as the library looks them up."""
+        """Returns the JSON rules of one communicator size; message sizes are bytes as the library looks them up."""
         entries = self._entries(collective, ranks, rules)
-        nexts = [entry[0] for entry in entries[1:]]
+        next_sizes = [entry[0] for entry in entries[1:]]
         return [
             {
                 "msg_size_min": size,
-                "msg_size_max": nexts[index] - 1 if index < len(nexts) else "inf",
+                "msg_size_max": next_sizes[index] - 1 if index < len(next_sizes) else "inf",
                 "alg": name,
                 "faninout": fan_out,
                 "seg_size": segment,
                 # A JSON rule must state the number of requests in flight, else it is 0. In a file of numbers, rules use
                 # the variable's number.
-                "reqs": self._number_of(f"{collective}_algorithm_max_requests", 0),
+                "reqs": self._variable(f"{collective}_algorithm_max_requests", 0),
             }
             for index, (size, number, fan_out, segment, name) in enumerate(entries)
             if number != 0
         ]
-
-
-def read_json_rules(path: Path) -> dict[str, list[Any]]:
-    """Returns the entries of a JSON rules file, by collective; empty if the file has another format."""
-    try:
-        collectives = json.loads(path.read_text(encoding="utf-8"))["collectives"]
-        return {str(name): list(entries) for name, entries in collectives.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return {}
-
-
-def read_rules(path: Path) -> dict[int, dict[int, list[Entry]]]:
-    """Returns the rules of a file, by number of the collective and smallest number of ranks; empty: other format."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])
-        return {
-            next(numbers): {
-                next(numbers): [
-                    (next(numbers), next(numbers), next(numbers), next(numbers)) for _ in range(next(numbers))
-                ]
-                for _ in range(next(numbers))
-            }
-            for _ in range(next(numbers))
-        }
-    except (OSError, ValueError, StopIteration):
-        return {}

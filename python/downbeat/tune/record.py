@@ -1,4 +1,4 @@
-"""The record of a tuning, for its view and for `rules.json`: the question, tables of all comparisons, facts."""
+"""Defines the record of a tuning, shown by its view and stored in `rules.json`: origin, tables of comparisons, facts."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Contrasts(Table):
     ratio_low: Floats = column("lower end of its interval")
     ratio_high: Floats = column("upper end of its interval")
     p_value: Floats = column("p-value of the t test")
-    adjusted_p_value: Floats = column("the same after Holm's correction")
-    rank_p_value: Floats = column("p-value of the rank test that guards")
+    adjusted_p_value: Floats = column("p-value of the t test after Holm's correction")
+    rank_p_value: Floats = column("p-value of the rank test, which must agree with the t test")
     verdict: Texts = column("faster, slower, equivalent or undecided, of B; empty: not measured")
     reason: Texts = column("reason of the verdict")
 
@@ -57,7 +57,7 @@ class RuleGains(Contrasts):
     algorithm: Texts = column("algorithm that the rule names")
     withdrawn: Flags = column("whether the rule is withdrawn, because nothing confirms its gain")
     runner_up: Texts = column("fastest other algorithm of the sweep")
-    runner_up_ratio: Floats = column("its time over the default's, geometric mean over the cells")
+    runner_up_ratio: Floats = column("time of the runner-up / time of the default, geometric mean over the cells")
 
 
 class CellGains(Contrasts):
@@ -88,13 +88,13 @@ class TuningOrigin:
     """The origin of rules.
 
     Attributes:
-        question: the libraries, collectives and sizes.
+        question: the library, collectives and sizes, and the effort.
         version: of the MPI library.
-        form: of the rules.
-        written: time, ISO 8601.
-        host: on which it ran.
-        files: of the rules, in the directory of the tuning.
-        switch_on: a line for a shell and arguments of the launcher that switch the rules on; empty without rules.
+        form: name of the format of the rules.
+        written: time at which the record was written, ISO 8601.
+        host: on which the tuning ran.
+        files: names of the files of the rules, in the directory of the tuning.
+        switch_on: a shell command, or else arguments of the launcher, that switch the rules on; empty: no rules.
     """
 
     question: Question
@@ -108,7 +108,7 @@ class TuningOrigin:
 
 @dataclass(frozen=True)
 class TuningRecord:
-    """A tuning that ended: its origin, a row per rule, per cell, per algorithm in a cell, per other choice, facts."""
+    """A finished tuning: its origin; a row per rule, per cell, per algorithm in a cell, and per other choice; facts."""
 
     origin: TuningOrigin
     rules: RuleGains
@@ -146,18 +146,26 @@ def record_of(tuning: Tuning, directory: Path) -> TuningRecord:
         proofs = {"proof": proof.verdict, "proof_by": proof.by} if proof else {}
         choice = {"chosen": decision.algorithm, "in_rules": tuning.in_rules(cell)}
         cells.append(row_of(tuning.gains.get(cell), cell, **choice, **proofs))
-        for each in decision.candidates:
-            candidates.append(row_of(each.comparison, cell, algorithm=each.algorithm, rejected=each.rejected))
+        for candidate in decision.candidates:
+            columns = {"algorithm": candidate.algorithm, "rejected": candidate.rejected}
+            candidates.append(row_of(candidate.comparison, cell, **columns))
     prices = tuning.prices.by_cell
     other_rows = [
-        row_of(prices.get(each.cell), each.cell, chosen=each.chosen, other=each.other) for each in tuning.other_choices
+        row_of(prices.get(choice.cell), choice.cell, chosen=choice.chosen, other=choice.other)
+        for choice in tuning.other_choices
     ]
     tables = (RuleGains.of_rows(rules), CellGains.of_rows(cells), Candidates.of_rows(candidates))
     return TuningRecord(origin, *tables, OtherChoices.of_rows(other_rows), tuple(facts_of(tuning)))
 
 
 def row_of(comparison: TimedComparison | None, of: Cell | Rule, **columns: object) -> dict[str, Any]:
-    """A row of `Contrasts`: a comparison, if there is one, the cell or the rule that it is of, other columns."""
+    """Returns a row of a subclass of `Contrasts`.
+
+    Args:
+        comparison: None: nothing was compared.
+        of: the cell or the rule that is compared.
+        columns: further columns of the subclass.
+    """
     case = {"size": of.first, "sizes": of.sizes} if isinstance(of, Rule) else {}
     if comparison is None:
         return {**vars(of), **case, **columns}
@@ -173,7 +181,7 @@ def runner_up(tuning: Tuning, rule: Rule) -> dict[str, object]:
     for candidate in (candidate for decision in decisions for candidate in decision.candidates):
         if candidate.comparison and candidate.algorithm != rule.algorithm:
             logs.setdefault(candidate.algorithm, []).append(math.log(candidate.comparison.ratio.estimate))
-    means = {name: sum(each) / max(len(each), 1) for name, each in logs.items() if len(each) == len(decisions)}
+    means = {name: sum(ratios) / max(len(ratios), 1) for name, ratios in logs.items() if len(ratios) == len(decisions)}
     fastest = min(means, key=lambda name: means[name])
     return {"runner_up": fastest, "runner_up_ratio": math.exp(means[fastest])}
 
@@ -191,8 +199,8 @@ def open_record(directory: Path) -> TuningRecord:
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:
         raise UsageError(f"'{file}' has schema_version {version}, this program reads {SCHEMA_VERSION}; tune again")
-    declared = [kind for kind in vars(known_facts).values() if isinstance(kind, type) and issubclass(kind, Fact)]
-    kinds = {kind.name(): kind for kind in declared}
+    fact_types = [kind for kind in vars(known_facts).values() if isinstance(kind, type) and issubclass(kind, Fact)]
+    kinds = {kind.name(): kind for kind in fact_types}
     with reading(file):
         return TuningRecord(
             msgspec.convert(content, TuningOrigin),

@@ -1,4 +1,7 @@
-"""The interface of a form of rules; each library's form has a file beside this one."""
+"""Defines rules, and the interface of the formats in which MPI libraries take them.
+
+intel.py, mpich.py and open_mpi.py implement the formats.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-DEFAULT = "default"  # as downbeat-bench calls the library's own choice
+DEFAULT = "default"  # downbeat-bench's name of the library's own choice
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """The case that an algorithm is chosen for."""
+    """A case for which an algorithm is chosen: a collective with a size on a number of ranks."""
 
     collective: str
     ranks: int
-    size: int  # bytes, as downbeat-bench counts them for the collective; 0 where it has none
+    size: int  # bytes, as downbeat-bench counts them for the collective; 0: the collective has no size
 
     def __str__(self) -> str:
         return f"{self.collective} of {self.size} bytes on {self.ranks} ranks"
@@ -25,20 +28,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Rule:
-    """An algorithm for a collective on exactly so many ranks, for sizes from `first` to `last`, both included.
+    """An algorithm for a collective on exactly `ranks` ranks, for a range of sizes.
 
-    Sizes are bytes as downbeat-bench counts them. `last` None: all sizes from `first` on.
+    Sizes are bytes as downbeat-bench counts them.
     """
 
     collective: str
     ranks: int
-    first: int
-    last: int | None
+    first: int  # smallest size
+    last: int | None  # largest size; None: no limit
     algorithm: str
 
     @property
     def sizes(self) -> str:
-        """The sizes, for people."""
+        """The range of sizes in words, e.g. "8-31"."""
         if self.last is None:
             return "all"
         return f"{self.first}-{self.last}" if self.first != self.last else str(self.first)
@@ -53,25 +56,25 @@ class Rule:
 
 
 def rules_of(choices: dict[Cell, str]) -> list[Rule]:
-    """Returns the rules for choices by size; neighboring sizes with the same choice share one.
+    """Returns the rules for choices by size; neighboring measured sizes with the same choice share a rule.
 
-    A choice holds between two measured sizes that share it, and at a size whose neighbors have other ones for that size
-    alone: an algorithm that is fast at 512 bytes may take twice as long at 1,023. Elsewhere nothing was measured, and
-    the library decides as it did. Sizes that keep the default have no rule.
+    A rule holds from its smallest to its largest measured size, and not beyond: an algorithm that is fast at 512 bytes
+    may take twice as long at 1,023. For sizes outside of rules, the library decides. Sizes whose choice is the default
+    have no rule.
     """
     rules = []
     for (collective, ranks), group in groupby(sorted(choices), key=lambda cell: (cell.collective, cell.ranks)):
-        for algorithm, run in groupby(group, key=lambda cell: choices[cell]):
-            sizes = [cell.size for cell in run]
+        for algorithm, neighbors in groupby(group, key=lambda cell: choices[cell]):
+            sizes = [cell.size for cell in neighbors]
             if algorithm != DEFAULT:
                 rules.append(Rule(collective, ranks, sizes[0], sizes[-1], algorithm))
     return rules
 
 
 def sizeless_rules(choices: dict[Cell, str]) -> tuple[list[Rule], list[str]]:
-    """Returns the rules for choices of a collective whose size a library's rules cannot tell, and what they leave out.
+    """Returns the rules for choices of a collective whose rules cannot have sizes, and sentences on lost choices.
 
-    There is a rule for a number of ranks only if all sizes that were measured have the same choice.
+    There is a rule for a number of ranks only if all measured sizes have the same choice.
     """
     rules, losses = [], []
     for (collective, ranks), group in groupby(sorted(choices), key=lambda cell: (cell.collective, cell.ranks)):
@@ -89,64 +92,67 @@ def sizeless_rules(choices: dict[Cell, str]) -> tuple[list[Rule], list[str]]:
 
 
 def algorithm_for(rules: Iterable[Rule], cell: Cell) -> str:
-    """Returns the algorithm that rules name for a cell; the default where no rule holds."""
+    """Returns the algorithm that rules name for a cell; `DEFAULT` if no rule holds."""
     return next((rule.algorithm for rule in rules if rule.holds(cell)), DEFAULT)
 
 
 def by_collective(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
-    """Returns the rules of each collective, by ranks and size."""
+    """Returns each collective with its rules, sorted by ranks and size."""
     ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
     return [(name, list(group)) for name, group in groupby(ordered, key=lambda rule: rule.collective)]
 
 
 @dataclass(frozen=True)
 class Written:
-    """Rules in a library's own form."""
+    """Rules in the format of a library."""
 
-    files: Mapping[str, str]  # name -> content, for one directory
-    variables: Mapping[str, str]  # environment that switches them on; `{directory}` is that of the files
-    notes: Sequence[str]  # what users of the rules must know
+    files: Mapping[str, str]  # name -> content
+    variables: Mapping[str, str]  # environment that switches the rules on; {directory} is the directory of the files
+    notes: Sequence[str]  # sentences for users of the rules
 
     def environment(self, directory: Path) -> dict[str, str]:
-        """Returns the environment, for files in a directory."""
+        """Returns the environment that switches on rules whose files are in a directory."""
         return {name: value.replace("{directory}", str(directory)) for name, value in self.variables.items()}
 
 
 class RulesFormat(ABC):
-    """The form in which a library takes rules. Sizes are bytes as downbeat-bench counts them, unless said otherwise."""
+    """The format in which a library takes rules. Sizes are bytes as downbeat-bench counts them, unless noted."""
 
-    name: str  # of the form, for people
+    name: str  # of the format, for users
 
     @abstractmethod
     def collectives(self) -> Sequence[str]:
-        """Returns the collectives that rules can be for."""
+        """Returns the collectives that can have rules."""
 
     @abstractmethod
     def has_sizes(self, collective: str) -> bool:
         """Returns true if rules can distinguish the sizes of a collective, in the same way on all ranks."""
 
     def unwritable(self, collective: str, algorithm: str) -> str:
-        """Returns the reason if rules cannot name an algorithm, although they can be for its collective; else empty."""
+        """Returns the reason why rules cannot name an algorithm, although its collective has rules; empty: they can."""
         del collective, algorithm
         return ""
 
     def set_aside(self) -> dict[str, str]:
-        """Returns the environment without the rules of the site that would come before an algorithm that is forced."""
+        """Returns variables that switch off the site's rules during the tuning; empty: not necessary.
+
+        Necessary if the site's rules have precedence over an algorithm that is forced.
+        """
         return {}
 
     @abstractmethod
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        """Returns the environment that fixes an algorithm for a whole launch, where one launch can have but one.
+        """Returns the environment that fixes an algorithm for a whole launch.
 
-        Empty where downbeat-bench can switch within a launch.
+        Empty: downbeat-bench can switch between the algorithms of the collective within a launch.
         """
 
-    def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
-        """Returns the rules that can be written, and in words the choices that cannot.
+    def expressible(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
+        """Returns the rules that the format can express, and sentences on the lost choices.
 
         Args:
-            rules: the choices.
-            ranks: for which it was measured; some may have no rule, because the default stays.
+            rules: all rules.
+            ranks: numbers of ranks that were measured, also those without a rule because the default stays.
         """
         del ranks
         return list(rules), []
@@ -157,4 +163,4 @@ class RulesFormat(ABC):
 
     @abstractmethod
     def write(self, rules: Sequence[Rule]) -> Written:
-        """Rules in the library's form."""
+        """Writes rules in the format of the library."""

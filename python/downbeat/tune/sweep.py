@@ -1,6 +1,7 @@
-"""The sweep: every algorithm that runs, at every size, from a common start.
+"""Plans and runs the measurements of a tuning, above all the sweep: every algorithm that runs, at every size.
 
-Also after MPI_Barrier; or, where the rules are to be for an arrival pattern, under it and also without it.
+A probe first tries every algorithm once (`Probe`). The sweep measures from a common start and, for comparison, after
+MPI_Barrier; if the rules are for an arrival pattern, under the pattern and, for comparison, without it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_checked_json
 from downbeat.output.fields import BARRIER, COMMON_START
-from downbeat.run import directory as places
 from downbeat.run.bench import EXIT_BAD_ARGUMENTS
 from downbeat.run.bench_launch import run_bench
+from downbeat.run.directory import FAILED
 from downbeat.run.execute import Watcher, execute
 from downbeat.run.experiment import open_experiment
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
@@ -30,11 +31,12 @@ from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 
-EXIT_WRONG = 4  # of downbeat-bench
+EXIT_WRONG = 4  # exit status of downbeat-bench for wrong results
 SCHEMA_VERSION = 1
-LEAST_RUN_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
-SWEEP_ATTEMPTS = 2  # at an algorithm
-RUN_PATIENCE = 20  # times what the default took, if longer
+# Time limit of an algorithm in the probe: this time, or if longer RUN_PATIENCE times the time of the default.
+MIN_RUN_LIMIT = 60.0  # s
+RUN_PATIENCE = 20
+PROBE_ATTEMPTS = 2  # launches of an algorithm before it counts as failed
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Usable:
     collective: str
     ranks: int
     algorithms: list[str] = field(default_factory=list)
-    excluded: dict[str, str] = field(default_factory=dict)  # algorithm -> why
+    excluded: dict[str, str] = field(default_factory=dict)  # algorithm -> reason
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class Probe:
         collective: whose algorithms are tried.
         ranks: number of ranks.
         options: of downbeat-bench, as in the sweep.
-        directory: for what the launches write, and the result.
-        timeout: s, that a launch may take at most.
+        directory: for the files of the launches, and the result.
+        timeout: time limit of a launch, s.
     """
 
     target: Target
@@ -68,63 +70,63 @@ class Probe:
     timeout: float
 
     def usable(self) -> Usable:
-        """Returns the algorithms that run, which are kept.
+        """Returns the algorithms that run: the stored result of an earlier probe, or else a new one, which is stored.
 
-        A tuning that is continued has the same algorithms, though a busy machine may since have made one of them look
-        as if it hung.
+        So a continued tuning has the same algorithms, even if a busy machine would now make one of them time out.
 
         Raises:
             UsageError: downbeat-bench refuses the options, or the directory is of another version of the library.
             DownbeatError: not even the default runs.
         """
         file = self.directory / f"{self.collective}-n{self.ranks}.json"
-        about = {"options": dict(self.options), "algorithms": list(self.target.algorithms[self.collective])}
+        subject = {"options": dict(self.options), "algorithms": list(self.target.algorithms[self.collective])}
         version = self.target.version
-        kept = read_kept(file)
-        if kept and kept["version"] != version:
+        stored = read_stored(file)
+        if stored and stored["version"] != version:
             raise UsageError(
-                f"'{self.directory.parent}' is of {kept['version']}, not {version}; give another directory (-o)"
+                f"'{self.directory.parent}' is of {stored['version']}, not {version}; give another directory (-o)"
             )
-        if kept and kept["of"] == about:
-            return Usable(self.collective, self.ranks, kept["usable"], kept["excluded"])
+        if stored and stored["of"] == subject:
+            return Usable(self.collective, self.ranks, stored["usable"], stored["excluded"])
         usable = self.try_all()
-        content = {"version": version, "of": about, "usable": usable.algorithms, "excluded": usable.excluded}
+        content = {"version": version, "of": subject, "usable": usable.algorithms, "excluded": usable.excluded}
         write_checked_json(file, {"schema_version": SCHEMA_VERSION, **content})
         return usable
 
     def try_all(self) -> Usable:
-        """Tries the default, then all together, and only if that fails each in a launch of its own.
+        """Tries the default, then all algorithms in one launch; if that fails, each in a separate launch.
 
-        Algorithms that fail are tried again after the others, and the default once more: a disturbed machine must not
-        exclude an algorithm.
+        Algorithms that fail are tried again after the other algorithms, and then the default once more: a disturbance
+        of the machine must not exclude an algorithm.
         """
-        form, where = self.target.form, f"{self.collective} on {self.ranks} ranks"
-        refused = {name: form.unwritable(self.collective, name) for name in self.target.algorithms[self.collective]}
-        candidates = [name for name, reason in refused.items() if not reason]
-        usable = Usable(self.collective, self.ranks, candidates, {name: why for name, why in refused.items() if why})
+        form, subject = self.target.form, f"{self.collective} on {self.ranks} ranks"
+        reasons = {name: form.unwritable(self.collective, name) for name in self.target.algorithms[self.collective]}
+        candidates = [name for name, reason in reasons.items() if not reason]
+        excluded = {name: reason for name, reason in reasons.items() if reason}
+        usable = Usable(self.collective, self.ranks, candidates, excluded)
         began = time.monotonic()
         if reason := self.failure([DEFAULT], self.timeout):
-            raise DownbeatError(f"{where} cannot be measured under {self.target.library.name}: {reason}")
-        limit = min(self.timeout, max(LEAST_RUN_LIMIT, RUN_PATIENCE * (time.monotonic() - began)))
-        apart = bool(candidates) and bool(form.forcing_variables(self.collective, candidates[0]))
-        if candidates and not apart and not self.failure(candidates, limit):
+            raise DownbeatError(f"{subject} cannot be measured under {self.target.library.name}: {reason}")
+        limit = min(self.timeout, max(MIN_RUN_LIMIT, RUN_PATIENCE * (time.monotonic() - began)))
+        separate = bool(candidates) and bool(form.forcing_variables(self.collective, candidates[0]))
+        if candidates and not separate and not self.failure(candidates, limit):
             return usable
         failed = dict.fromkeys(candidates, "")
-        for _ in range(SWEEP_ATTEMPTS):
+        for _ in range(PROBE_ATTEMPTS):
             failed = {name: reason for name in failed if (reason := self.failure([name], limit))}
         usable.algorithms = [name for name in candidates if name not in failed]
         usable.excluded |= failed
         if failed and (reason := self.failure([DEFAULT], self.timeout)):
-            raise DownbeatError(f"{where} could be measured at first, but no longer: {reason}")
+            raise DownbeatError(f"{subject} could be measured at first, but no longer: {reason}")
         if candidates and not usable.algorithms:
-            raise UsageError(f"{where}: no algorithm can be chosen: {next(iter(failed.values()))}")
+            raise UsageError(f"{subject}: no algorithm can be chosen: {next(iter(failed.values()))}")
         return usable
 
     def failure(self, algorithms: Sequence[str], timeout: float) -> str:
-        """Returns the reason if a launch by these algorithms fails, else empty.
+        """Launches these algorithms once, and returns the reason if the launch fails; empty: it does not.
 
         Raises:
-            UsageError: the library's own choice is refused, so the options are.
+            UsageError: downbeat-bench refuses the launch with the default, so its options are not valid.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         file = self.directory / "probe.nc"
@@ -144,40 +146,40 @@ class Probe:
             return f"wrong results at {', '.join(f'{size:g}' for size in wrong)} bytes"
         if run.status == EXIT_BAD_ARGUMENTS and list(algorithms) == [DEFAULT]:
             raise UsageError(run.reason)
-        # Without a common start no sample lacks one.
+        # Without a common start, samples cannot be invalid, so every other status is an error.
         return "" if run.status == 0 else run.reason
 
 
-def read_kept(file: Path) -> dict[str, Any] | None:
-    """Returns the result of an earlier probe; None without one."""
+def read_stored(file: Path) -> dict[str, Any] | None:
+    """Returns the stored result of an earlier probe; None: nothing is stored."""
     if not file.is_file():
         return None
     try:
-        kept = read_json(file)
-        if kept["schema_version"] == SCHEMA_VERSION:
-            return kept
+        stored = read_json(file)
+        if stored["schema_version"] == SCHEMA_VERSION:
+            return stored
     except (UsageError, KeyError):
         pass
     raise UsageError(f"'{file}' was not written by this version of downbeat tune; give another directory (-o)")
 
 
-DIGEST = 8  # hexadecimal digits
-WITHOUT_SIZE = "barrier"  # the collective that has no size
+DIGEST = 8  # hexadecimal digits of a hash in names of directories
+WITHOUT_SIZE = "barrier"  # the only collective without a size
 
 
 class LaunchMedians(Table):
-    """What choices are made from: a row per launch, cell, algorithm, synchronizer and arrival pattern."""
+    """The medians that choices are based on: a row per launch, cell, algorithm, synchronizer and arrival pattern."""
 
     collective: Texts = column("collective operation")
     ranks: Ints = column("number of ranks", "1")
     size: Ints = column("size of the message", "B")
-    algorithm: Texts = column("algorithm, or the environment other than the default that the launch ran in")
+    algorithm: Texts = column("algorithm, or the name of the launch's environment if it is not the default one")
     synchronizer: Texts = column("synchronizer before each sample")
     pattern: Texts = column("arrival pattern")
     launch: Ints = column("number of the launch")
     status: Texts = column("of the cell in this launch")
     value: Floats = column("median of the metric over the samples, NaN where the cell does not count", "s")
-    uncertainty: Floats = column("change of the value by the clocks, at most", "s")
+    uncertainty: Floats = column("largest error of the value by the clocks", "s")
 
     @classmethod
     def of_cells(cls, cells: Cells, metric: str) -> LaunchMedians:
@@ -201,39 +203,39 @@ class LaunchMedians(Table):
         return dict(sorted((Cell(name, int(ranks), int(size)), rows) for (name, ranks, size), rows in groups))
 
     def counted(self, algorithm: str) -> LaunchMedians:
-        """Returns the rows of one cell by an algorithm that count, one for each launch, by its number."""
+        """Returns the rows of an algorithm that count, one per launch, sorted by its number; `self` is one cell."""
         rows = self[(self.algorithm == algorithm) & np.isfinite(self.value)]
         return rows[np.unique(rows.launch, return_index=True)[1]]
 
     @property
     def decisive(self) -> LaunchMedians:
-        """The rows that choices are made from: from a common start, under the arrival pattern if there is one."""
+        """The rows that choices are based on: from a common start, under the arrival pattern if there is one."""
         common = self[self.synchronizer == COMMON_START]
-        late = common.pattern != NO_PATTERN
-        return common[late] if late.any() else common
+        has_pattern = common.pattern != NO_PATTERN
+        return common[has_pattern] if has_pattern.any() else common
 
     @property
     def alternative(self) -> LaunchMedians:
         """The rows of the other measurement: without the arrival pattern, or after MPI_Barrier."""
-        late = self.pattern != NO_PATTERN
-        return self[~late] if late.any() else self[self.synchronizer == BARRIER]
+        has_pattern = self.pattern != NO_PATTERN
+        return self[~has_pattern] if has_pattern.any() else self[self.synchronizer == BARRIER]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured."""
+    """The settings of all measurements of a tuning."""
 
-    launches: int
-    repetitions: int
-    timeout: float  # s, for a launch; 0: by its size
-    seed: int
-    metric: str
-    pattern: str = ""  # arrival pattern, as downbeat-bench takes it; empty: all ranks together
-    delay: str = ""  # the largest of the pattern, likewise; empty: the pattern has its own
-    passed: Mapping[str, str] = field(default_factory=dict)  # other options of downbeat-bench
+    launches: int  # launches of each measurement
+    repetitions: int  # samples of a cell in a launch
+    timeout: float  # time limit of a launch, s; 0: chosen by its size
+    seed: int  # of random orders
+    metric: str  # that choices are based on
+    pattern: str = ""  # arrival pattern, as downbeat-bench takes it; empty: ranks arrive together
+    delay: str = ""  # largest delay of the pattern, as downbeat-bench takes it; empty: the pattern's default
+    passed: Mapping[str, str] = field(default_factory=dict)  # further options of downbeat-bench from the user
 
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
-        """Returns the options of downbeat-bench that all measurements have in common."""
+        """Returns the options of downbeat-bench that all measurements share."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
         if set(collectives) != {WITHOUT_SIZE}:
             options["sizes"] = sizes
@@ -244,12 +246,15 @@ class Effort:
         return options | dict(self.passed)
 
     def synchronizers(self, collective: str) -> str:
-        """Returns the synchronizers that a collective is measured after.
+        """Returns the synchronizers before the samples of a collective, separated by commas.
 
-        A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
-        that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
+        MPI_Barrier itself is measured from a common start only: under most libraries, the choice of its algorithm would
+        also change the MPI_Barrier that synchronizes. So are arrival patterns, since the exit skew of a barrier would
+        add to the delays.
         """
-        return COMMON_START if collective == WITHOUT_SIZE or self.pattern else f"{COMMON_START},{BARRIER}"
+        if collective == WITHOUT_SIZE or self.pattern:
+            return COMMON_START
+        return f"{COMMON_START},{BARRIER}"
 
 
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:
@@ -275,7 +280,7 @@ def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync:
 
 
 def measure(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> LaunchMedians:
-    """Executes a plan, as far as its launches are missing, and reads the medians of a metric.
+    """Executes the missing launches of a plan, and reads the medians of a metric.
 
     Raises:
         DownbeatError: no launch was complete.
@@ -286,13 +291,13 @@ def measure(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> Launc
     try:
         return LaunchMedians.of_cells(open_experiment(directory).cell_table, metric)
     except UsageError as error:
-        failed = directory / places.FAILED
+        failed = directory / FAILED
         files = sorted(failed.glob("*/stderr.txt"))
         output = ["no output", *(line for file in files for line in file.read_text(errors="replace").splitlines())]
         raise DownbeatError(f"{plan.name} could not be measured at all: {output[-1]}; see {failed}") from error
 
 
 def digest_of(content: object) -> str:
-    """A hash of content that JSON can hold: names the directory of its launches, which no other content shares."""
+    """Returns a hash of content that JSON can store; it names a directory that only this content uses."""
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]

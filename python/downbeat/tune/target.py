@@ -1,4 +1,4 @@
-"""The library that is tuned, single runs of downbeat-bench under it, and the check of the question."""
+"""Finds the MPI library that is tuned, its algorithms and the format of its rules; checks options of downbeat tune."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from downbeat.tune.intel import IntelRules
 from downbeat.tune.open_mpi import OpenMpiJsonRules, OpenMpiRules
 from downbeat.tune.rules_format import RulesFormat
 
-TOGETHER = "latency_avg"  # the default metric; with an arrival pattern, the time after the last entry
-LATE = "after_last_entry"
+# Default metrics, without and with an arrival pattern.
+DEFAULT_METRIC = "latency_avg"
+PATTERN_METRIC = "after_last_entry"
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:
@@ -39,22 +40,22 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     return ranks
 
 
-def parse_share(name: str, value: float, least: float) -> float:
-    """Checks a share, and returns it.
+def parse_share(name: str, value: float, minimum: float) -> float:
+    """Checks that the value of option `name` is from the minimum to below 1, and returns it.
 
     Raises:
-        UsageError: it is below the least, or not below 1.
+        UsageError: the value is outside of this range.
     """
-    if not least <= value < 1:
-        raise UsageError(f"--{name} cannot be {value:g}; give a number from {least:g} to below 1")
+    if not minimum <= value < 1:
+        raise UsageError(f"--{name} cannot be {value:g}; give a number from {minimum:g} to below 1")
     return value
 
 
 def passed_by_user(words: Sequence[str]) -> dict[str, str]:
-    """Returns the options after `--`, which go to every measurement.
+    """Parses the options of downbeat-bench after `--`, which go to every measurement.
 
     Raises:
-        UsageError: one is not valid, or is set by the tuning itself.
+        UsageError: an option is not valid, or is set by the tuning itself.
     """
     options = passed_options(words)
     refuse_reserved(options, ("algorithm", "pattern", "delay", "validate", "stop", "with"))
@@ -62,23 +63,23 @@ def passed_by_user(words: Sequence[str]) -> dict[str, str]:
 
 
 def valid_metric(name: str, pattern: str) -> str:
-    """Returns the name of a metric; if none is given, the one that suits the arrival pattern.
+    """Checks the name of a metric and returns it; an empty name becomes the default for the arrival pattern.
 
     Raises:
         UsageError: no metric has that name.
     """
     if not name:
-        return LATE if pattern else TOGETHER
+        return PATTERN_METRIC if pattern else DEFAULT_METRIC
     if name not in METRICS:
         raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
     return name
 
 
 def one_pattern(pattern: str, delay: str) -> tuple[str, str]:
-    """Returns an arrival pattern and its largest delay, as downbeat-bench takes them; files by absolute paths.
+    """Checks an arrival pattern and its largest delay, and returns them; a file of a pattern by its absolute path.
 
     Raises:
-        UsageError: there are several, or a delay without a pattern.
+        UsageError: there are several patterns or delays, the pattern is "none", or a delay has no pattern.
     """
     for name, text in (("pattern", pattern), ("delay", delay)):
         if len(split_list(text)) > 1:
@@ -90,21 +91,21 @@ def one_pattern(pattern: str, delay: str) -> tuple[str, str]:
     return with_absolute_files(pattern, Path()), delay
 
 
-LIST_TIMEOUT = 60.0  # s
+LIST_TIMEOUT = 60.0  # s, time limit of launches that only list algorithms or settings
 
 
 @dataclass(frozen=True)
 class Target:
-    """An MPI library, its algorithms, and the form of its rules."""
+    """An MPI library, its algorithms, and the format of its rules."""
 
     library: Library
-    version: str  # what the library says of itself
-    algorithms: Mapping[str, Sequence[str]]  # by collective, in the order of the library's numbers
+    version: str  # the library's version text
+    algorithms: Mapping[str, Sequence[str]]  # collective -> algorithms, in the order of the library's numbers
     form: RulesFormat
     settings: Mapping[str, Setting] = field(default_factory=dict)  # settings of the library, by name
 
     def check(self, collectives: Sequence[str]) -> None:
-        """Raises UsageError for a collective that rules cannot be for."""
+        """Raises UsageError for a collective that cannot have rules."""
         valid = [name for name in self.form.collectives() if name in self.algorithms]
         for name in collectives:
             if name not in valid:
@@ -114,14 +115,14 @@ class Target:
 
 
 def find_target(library: Library, directory: Path) -> Target:
-    """Returns the library's algorithms and the form of its rules, by downbeat-bench.
+    """Returns a library with its algorithms and the format of its rules; runs downbeat-bench to list them.
 
     Args:
         library: the MPI library.
-        directory: for what it writes.
+        directory: for the files of downbeat-bench.
 
     Raises:
-        DownbeatError: it cannot be asked, or its MPI library has no algorithms that can be chosen.
+        DownbeatError: downbeat-bench fails, or the library has no algorithms that can be chosen.
     """
     run = run_bench(library, 1, ["list", "algorithm", "--format", "json"], {}, LIST_TIMEOUT)
     if run.status != 0:
@@ -145,8 +146,9 @@ def describe_library(library: Library, directory: Path) -> tuple[str, dict[str, 
     if run.status != 0:
         raise DownbeatError(f"'{library.bench}' does not run under {library.name}: {run.reason}")
     with open_netcdf(directory / "context.nc") as file:
-        # The first line, and of it what stands before details of the build.
-        return " ".join(str(file.mpi_library).splitlines()[0].split(",")[0].split()), settings_of(file.attributes)
+        first_line = str(file.mpi_library).splitlines()[0]
+        version = " ".join(first_line.split(",")[0].split())  # without details of the build, which follow a comma
+        return version, settings_of(file.attributes)
 
 
 def rules_form(
@@ -156,7 +158,19 @@ def rules_form(
     algorithms: Mapping[str, Sequence[str]],
     settings: Mapping[str, Setting],
 ) -> RulesFormat:
-    """Returns the form of rules, by the variables with which the library lets users choose algorithms."""
+    """Returns the format of a library's rules.
+
+    Args:
+        library: the MPI library.
+        source: name of the variables that choose algorithms; it tells the kind of library.
+        version: the library's version text.
+        algorithms: as in `Target`.
+        settings: as in `Target`.
+
+    Raises:
+        UsageError: the library would misread the rules file that is in force.
+        DownbeatError: the file of the library is not found.
+    """
     if source.startswith("coll_"):
         misread = misread_rules(version, settings)
         if misread:

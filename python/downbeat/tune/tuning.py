@@ -1,4 +1,7 @@
-"""The whole of tuning: probe, sweep, choose, write, measure the gain, prove."""
+"""Tunes an MPI library in six steps: probe, sweep, choose, write rules, measure their gain, prove that they are obeyed.
+
+`tune` is the entry point; the other functions are its steps, and fill in `Tuning`.
+"""
 
 from __future__ import annotations
 
@@ -61,19 +64,19 @@ from downbeat.tune.target import Target, find_target
 
 @dataclass(frozen=True)
 class Question:
-    """The libraries, collectives and sizes to tune, and how."""
+    """The library, collectives, sizes and numbers of ranks to tune, and the effort."""
 
     library: Library
     collectives: tuple[str, ...]
     sizes: str  # as downbeat-bench takes them
     ranks: tuple[int, ...]
     effort: Effort
-    margin: float
-    confidence: float
+    margin: float  # smallest relative gain of a rule
+    confidence: float  # of intervals
 
     @property
     def otherwise(self) -> str:
-        """The other measurement, whose choices are compared."""
+        """The other measurement in words; its choices are compared with those of the tuning."""
         return "without the arrival pattern" if self.effort.pattern else "after MPI_Barrier"
 
     @property
@@ -85,33 +88,33 @@ class Question:
 
 @dataclass
 class Tuning:
-    """The outcome."""
+    """The outcome of a tuning, filled in step by step."""
 
     question: Question
     target: Target
     usable: list[Usable] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    losses: list[str] = field(default_factory=list)  # choices that rules cannot express
+    losses: list[str] = field(default_factory=list)  # sentences on choices that rules cannot express
     written: Written = field(default_factory=lambda: Written({}, {}, ()))
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, TimedComparison] = field(default_factory=dict)
     rule_gains: Mapping[Rule, TimedComparison] = field(default_factory=dict)
-    withdrawn: list[Rule] = field(default_factory=list)  # whose gain launches that did not choose them do not show
-    lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
-    removed: list[RuleRemoved] = field(default_factory=list)
-    wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
+    withdrawn: list[Rule] = field(default_factory=list)  # rules without a significant gain in the new launches
+    lost: Sequence[Cell] = ()  # cells that were measured without rules, but in no launch under them
+    removed: list[RuleRemoved] = field(default_factory=list)  # rules removed because of wrong results
+    wrong_defaults: list[Cell] = field(default_factory=list)  # cells whose default computes wrong results
     left_out: list[UncountedCells] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)  # lines on launches of several kinds that verdicts rest on
+    kinds: list[str] = field(default_factory=list)  # lines on slow and on correlated launches behind the verdicts
     other_choices: list[OtherChoice] = field(default_factory=list)
     prices: Prices = field(default_factory=lambda: Prices({}, None))
 
     def in_rules(self, cell: Cell) -> str:
-        """Returns the algorithm that the rules name for a cell."""
+        """Returns the algorithm that the rules name for a cell; `DEFAULT`: none."""
         return algorithm_for(self.rules, cell)
 
     def remove(self, rule: Rule, reason: str) -> None:
-        """Notes that a rule was written, and is removed again because results under it were wrong."""
+        """Records that a rule is removed because of wrong results; the caller takes it out of `rules`."""
         self.removed.append(RuleRemoved(rule.collective, rule.ranks, rule.sizes, rule.algorithm, reason))
 
     def disobeyed(self) -> Sequence[Cell]:
@@ -119,42 +122,42 @@ class Tuning:
         return [cell for cell, proof in self.proofs.items() if proof.verdict == "failed"]
 
     def objections(self) -> bool:
-        """Returns true if anything speaks against the rules, or wrong results were seen."""
+        """Returns true if there is evidence against the rules, or results were wrong."""
         return bool(self.disobeyed() or self.lost or self.slower() or self.removed or self.wrong_defaults)
 
     def slower(self) -> list[Cell]:
-        """Returns the cells that are slower under the rules than without, those of withdrawn rules left out."""
+        """Returns the cells that are slower under the rules than without, except those of withdrawn rules."""
         slower = [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
         return [cell for cell in slower if not any(rule.holds(cell) for rule in self.withdrawn)]
 
 
 ENVIRONMENT_FILE = "rules.env"
 RECORD_FILE = "rules.json"
-PROBE = "probe"  # directory that each tuning begins with
+PROBE = "probe"  # subdirectory of the probe, by which a directory of a tuning is recognized
 RULES_FILES = (open_mpi.RULES_FILE, open_mpi.JSON_FILE, *mpich.VARIABLES)
 
 
 def check_directory(directory: Path) -> None:
-    """Checks that a directory is empty or that of a tuning, whose files may be replaced.
+    """Checks that a directory is missing, empty, or the directory of a tuning, whose files may be replaced.
 
     Raises:
-        UsageError: it holds something else.
+        UsageError: the directory has other files.
     """
     if directory.is_dir() and not (directory / PROBE).is_dir() and any(directory.iterdir()):
         raise UsageError(f"'{directory}' exists and is not the directory of a tuning; give another one (-o)")
 
 
 def write_files(target: Target, written: Written, directory: Path, about: Sequence[str] = ()) -> dict[str, str]:
-    """Writes the files of rules and `rules.env` into a directory, which is made; returns the environment.
+    """Writes the files of rules and `rules.env` into a directory; returns the environment that switches the rules on.
 
-    Paths in the environment are absolute: change them if you move the files. Files of earlier rules are removed, and
-    so is the record of how those were proven.
+    Paths in the environment are absolute: change them if you move the files. Files of earlier rules and their record
+    are removed.
 
     Args:
         target: the library.
         written: the rules.
         directory: for the files.
-        about: lines on where the rules come from.
+        about: comments on the origin of the rules.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for name in (RECORD_FILE, ENVIRONMENT_FILE, *RULES_FILES):
@@ -186,24 +189,27 @@ def environment_text(
 
 
 def switching(target: Target, variables: Mapping[str, str], directory: Path) -> tuple[str, str]:
-    """Returns a line for a shell and arguments of the launcher that switch rules on; empty without rules."""
+    """Returns a shell command, and alternatively arguments of the launcher, that switch the rules on; empty: no rules."""
     if not variables:
         return "", ""
     file = shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))
     return f"set -a; . {file}; set +a", shlex.join(target.form.launcher_arguments(variables))
 
 
-PROOF = "proof"  # directories below that of the tuning
+# Subdirectories of the tuning.
+PROOF = "proof"
 GAIN = "gain"
 
 
 def settle_rules(
     tuning: Tuning, medians: LaunchMedians, directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, int, str], list[int]]:
-    """Chooses, writes, measures the gain and proves; again without algorithms with wrong results under the rules.
+    """Chooses algorithms, writes rules, measures their gain, and proves that they are obeyed.
+
+    If an algorithm computes wrong results under the rules, chooses again without it.
 
     Returns:
-        The algorithms with wrong results, in the form for `choose`.
+        The algorithms with wrong results, as `WrongResults` for `choose`.
     """
     question = tuning.question
     wrong = wrong_results(medians)
@@ -214,17 +220,17 @@ def settle_rules(
         gains = measure_rules(tuning, variables, directory, say)
         by_default = wrong_cells(gains, DEFAULT)
         under_rules = wrong_cells(gains, RULES)
-        at_fault = wrong_under(tuning.rules, under_rules)
-        if not at_fault:
+        wrong_algorithms = wrong_under(tuning.rules, under_rules)
+        if not wrong_algorithms:
             break
         for rule in tuning.rules:
-            sizes = at_fault.get((rule.collective, rule.ranks, rule.algorithm))
+            sizes = wrong_algorithms.get((rule.collective, rule.ranks, rule.algorithm))
             if sizes:
                 tuning.remove(rule, f"wrong results at {', '.join(map(str, sizes))} bytes")
-        say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
-        wrong |= at_fault
+        say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in wrong_algorithms)}")
+        wrong |= wrong_algorithms
     if set(under_rules) - set(by_default):
-        # Cells without a rule: which rule is to blame cannot be known.
+        # Wrong results in cells without a rule, where the default is right without rules: any rule may be the cause.
         for rule in tuning.rules:
             tuning.remove(rule, "wrong results in cells without a rule")
         tuning.rules = []
@@ -234,32 +240,36 @@ def settle_rules(
         tuning.kinds = [f"choice: {line}" for line in kinds]
         judge_rules(tuning, gains, variables, directory, say)
     cells = [decision.cell for decision in tuning.decisions]
-    swept = [cell for cell in cells if cell.size in wrong.get((cell.collective, cell.ranks, DEFAULT), ())]
-    tuning.wrong_defaults = sorted({*swept, *by_default})
+    in_sweep = [cell for cell in cells if cell.size in wrong.get((cell.collective, cell.ranks, DEFAULT), ())]
+    tuning.wrong_defaults = sorted({*in_sweep, *by_default})
     return wrong
 
 
 def make_rules(tuning: Tuning) -> None:
-    """Turns decisions into rules, as far as the library's form can express them."""
+    """Turns decisions into rules, as far as the library's format can express them; the rest are `losses`."""
     tuning.rules, tuning.losses = [], []
     for collective in tuning.question.collectives:
-        choices = {each.cell: each.algorithm for each in tuning.decisions if each.cell.collective == collective}
+        choices = {
+            decision.cell: decision.algorithm
+            for decision in tuning.decisions
+            if decision.cell.collective == collective
+        }
         if tuning.target.form.has_sizes(collective):
             tuning.rules += rules_of(choices)
         else:
             rules, losses = sizeless_rules(choices)
             tuning.rules += rules
             tuning.losses += losses
-    tuning.rules, losses = tuning.target.form.sayable(tuning.rules, tuning.question.ranks)
+    tuning.rules, losses = tuning.target.form.expressible(tuning.rules, tuning.question.ranks)
     tuning.losses += losses
 
 
 def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
     """Writes the rules in place of earlier ones; returns the environment that switches them on."""
     form = tuning.target.form
-    stays = [f"{name} was put aside for the tuning alone, and stays as it is" for name in form.set_aside()]
-    tuning.written = form.write(tuning.rules) if tuning.rules else Written({}, {}, stays)
-    lost = [
+    unchanged = [f"{name} was put aside for the tuning alone, and stays as it is" for name in form.set_aside()]
+    tuning.written = form.write(tuning.rules) if tuning.rules else Written({}, {}, unchanged)
+    replaced = [
         f"{name}={value} ({file or 'environment'}) is replaced by these rules"
         for name, (value, file) in tuning.target.settings.items()
         if value
@@ -267,14 +277,14 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
         and name != FILENAME
         and value not in (tuning.written.variables[name], "true")
     ]
-    tuning.written = dataclasses.replace(tuning.written, notes=[*tuning.written.notes, *lost])
+    tuning.written = dataclasses.replace(tuning.written, notes=[*tuning.written.notes, *replaced])
     return write_files(tuning.target, tuning.written, directory, origin_lines(tuning.question))
 
 
 def measure_rules(
     tuning: Tuning, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> LaunchMedians:
-    """Measures all cells without and under the rules; nothing if there are no rules."""
+    """Measures all cells without and under the rules; an empty table if there are no rules."""
     question, effort = tuning.question, tuning.question.effort
     if not tuning.rules:
         return LaunchMedians.of_rows([])
@@ -287,7 +297,7 @@ def measure_rules(
         environments=(Environment(), Environment(RULES, dict(variables))),
         launches=effort.launches,
         timeout=effort.timeout,
-        seed=effort.seed + 1,  # another order than that of the sweep
+        seed=effort.seed + 1,  # another order of cells than in the sweep
     )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
     experiment = directory / GAIN / rules_name(tuning.written)
@@ -297,10 +307,10 @@ def measure_rules(
 def judge_rules(
     tuning: Tuning, gains: LaunchMedians, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> None:
-    """Judges the gain of the rules, withdraws those without a certain gain, proves that the library obeys the others.
+    """Judges the gain of the rules, withdraws rules without a significant gain, and tries to prove the others.
 
-    The luckiest of many algorithms is chosen, and launches of several kinds make luck; so launches that had no part in
-    the choice must show a gain, too. A rule for which they are too few stays.
+    The chosen algorithm is the luckiest of many, so the gain must be significant in launches that had no part in the
+    choice (`gains`). A rule with too few launches for a test stays.
     """
     question = tuning.question
     gains = gains.decisive
@@ -308,8 +318,8 @@ def judge_rules(
     tuning.lost = lost_cells(gains)
     tuning.gains = compare_cells(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
-    rule_of_verdicts = (question.margin, question.confidence)
-    tuning.kinds += [f"{GAIN}: {line}" for line in kinds_of_gain(gains, tuning.rules, *rule_of_verdicts)]
+    kinds = kinds_of_gain(gains, tuning.rules, question.margin, question.confidence)
+    tuning.kinds += [f"{GAIN}: {line}" for line in kinds]
     tuning.withdrawn = [rule for rule, gain in tuning.rule_gains.items() if gain.tested and gain.verdict != "faster"]
     if tuning.withdrawn:
         tuning.rules = [rule for rule in tuning.rules if rule not in tuning.withdrawn]
@@ -322,7 +332,7 @@ def judge_rules(
 
 
 def origin_lines(question: Question) -> list[str]:
-    """Returns the origin of rules, for a reader of the file a year later."""
+    """Returns comments on the origin of the rules for their files."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
     return [
@@ -333,7 +343,8 @@ def origin_lines(question: Question) -> list[str]:
     ]
 
 
-SWEEP = "sweep"  # directories below that of the tuning
+# Subdirectories of the tuning.
+SWEEP = "sweep"
 PRICE = "price"
 
 
@@ -341,12 +352,12 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     """Tunes an MPI library.
 
     Args:
-        question: the tuning asked for.
-        directory: for rules, their proof, and all that was measured.
-        say: receives the progress, in lines.
+        question: the library and cells to tune, and the effort.
+        directory: for the rules, their proof, and all measurements.
+        say: receives lines of progress.
 
     Raises:
-        UsageError: a collective cannot be tuned, an option is not valid, or the directory is another's.
+        UsageError: a collective cannot be tuned, an option is not valid, or the directory has other files.
         DownbeatError: the library does not run.
     """
     check_directory(directory)
@@ -357,19 +368,19 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
-    aside = target.form.set_aside()
-    for name in aside:
+    switched_off = target.form.set_aside()
+    for name in switched_off:
         value, source = target.settings[name]
         setting = f"{name}={value} ({source or 'environment'})"
         say(f"put aside for all that is measured here, because it comes before any choice: {setting}")
-    with environment_of(aside):
-        settle(tuning, directory, say)
+    with environment_of(switched_off):
+        run_steps(tuning, directory, say)
     return tuning
 
 
 @contextlib.contextmanager
 def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
-    """Sets variables for this process, and all that it starts, until the end of the scope."""
+    """Sets environment variables for this process and its children until the end of the scope."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -381,8 +392,8 @@ def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def settle(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
-    """Measures, chooses, writes and proves, as `tune` does."""
+def run_steps(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
+    """Runs the sweep, settles the rules, and measures the price of the choices of the other measurement."""
     question, target = tuning.question, tuning.target
     medians = sweep_all(tuning, directory, say)
     tuning.left_out += find_left_out(SWEEP, medians)
@@ -394,14 +405,16 @@ def settle(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
         say(f"{len(tuning.other_choices)} cells in which measuring {question.otherwise} leads to another choice")
         effort = question.effort
         plans = price_plans(target, tuning.other_choices, effort)
-        fresh = LaunchMedians.joined(
+        new_medians = LaunchMedians.joined(
             measure(plan, directory / PRICE / plan.name, effort.metric, watcher(stderr=True, say=say)) for plan in plans
         )
-        tuning.prices = compare_choices(fresh.decisive, tuning.other_choices, question.margin, question.confidence)
+        tuning.prices = compare_choices(
+            new_medians.decisive, tuning.other_choices, question.margin, question.confidence
+        )
 
 
 def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> LaunchMedians:
-    """Measures every algorithm that runs of every collective."""
+    """Probes and measures the algorithms of every collective on every number of ranks; fills in `usable`."""
     question, effort = tuning.question, tuning.question.effort
     measured: list[LaunchMedians] = []
     sweeps = len(question.collectives) * len(question.ranks)

@@ -29,7 +29,7 @@ MAX_CLOCKS = 8  # rows of the table of clocks on a terminal
 
 
 def alignment_view(aligned: Aligned, depth: Depth = Depth.TEXT) -> View:
-    """The late ranks on the common axis, and the accuracy of the clocks.
+    """Returns the late ranks on the common axis, and the accuracy of the clocks.
 
     Args:
         aligned: the clocks and calls of all ranks.
@@ -53,7 +53,7 @@ def alignment_view(aligned: Aligned, depth: Depth = Depth.TEXT) -> View:
 
 
 def alignment_record(aligned: Aligned) -> dict[str, object]:
-    """The clocks for JSON; times in s."""
+    """Returns the clocks for JSON; times in s."""
     return {
         "schema_version": 1,
         "reference_rank": aligned.axis.rank,
@@ -82,7 +82,7 @@ CLOCK_FIELDS = declared_fields(
 
 
 def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -> list[Block]:
-    """The clocks: a table, the least accurate clocks first if there are more than it shows; pictures on a page.
+    """Returns the clocks: a table, the least accurate clocks first if there are more than it shows; pictures on a page.
 
     Args:
         aligned: the clocks and calls of all ranks.
@@ -123,7 +123,7 @@ MAX_NAMED_FILES = 4  # file names in a printed command
 
 
 def following(traces: Sequence[Path], output: Path | None, page: Path | None) -> tuple[Command, ...]:
-    """The next command after `downbeat align`.
+    """Returns the next command after `downbeat align`.
 
     Args:
         traces: files and directories that were read.

@@ -23,7 +23,7 @@ LONGEST_PLACE = 50  # characters
 
 
 def choices_view(made: FromResults, margin: float, switch_on: tuple[str, ...] = ()) -> View:
-    """The view of choices; `switch_on`: lines that switch the rules on, if there are any."""
+    """Returns the view of choices; `switch_on`: lines that switch the rules on, if there are any."""
     table = made.choices
     decided = table[table.decided]
     conditions = (
@@ -49,7 +49,7 @@ def choices_view(made: FromResults, margin: float, switch_on: tuple[str, ...] = 
 
 
 def role_of(fact: Fact, number: int) -> Role:
-    """The answer comes first, warnings are marked."""
+    """Returns the answer comes first, warnings are marked."""
     return "warning" if isinstance(fact, TuningWarning) else "answer" if number == 0 else "text"
 
 
@@ -60,7 +60,7 @@ def place_text(library: str, setting: str) -> str:
 
 
 def by_collective(table: Choices) -> Table:
-    """A row for each collective, number of ranks, library and setting, with the state of its cells."""
+    """Returns a row for each collective, number of ranks, library and setting, with the state of its cells."""
     rows = [
         {
             "of": place_text(library, setting),
@@ -94,18 +94,18 @@ def by_collective(table: Choices) -> Table:
 
 
 def middle(values: Floats, method: Literal["linear", "inverted_cdf"] = "linear") -> float:
-    """The median of the numbers that are known, NaN without one."""
+    """Returns the median of the numbers that are known, NaN without one."""
     known = values[~np.isnan(values)]
     return float(np.quantile(known, 0.5, method=method)) if known.size else np.nan
 
 
 def needed_text(value: float) -> str:
-    """A number of launches; "-" where none is known, "never" where no number decides."""
+    """Returns a number of launches; "-" where none is known, "never" where no number decides."""
     return "-" if np.isnan(value) else "never" if value >= MAX_LAUNCHES else f"{value:.0f}"
 
 
 def cells_table(title: str, table: Choices, depth: Depth) -> Table:
-    """A row per cell."""
+    """Returns a row per cell."""
     frame = table.frame()
     frame["of"] = list(map(place_text, table.library, table.setting))
     for name in ("default", "runner_up"):

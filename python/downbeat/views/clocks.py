@@ -39,7 +39,7 @@ AS_GOOD = 1.1  # schemes with an error up to this multiple of the smallest count
 
 
 def skews_of_file(data: xr.Dataset) -> ExitSkews:
-    """The exit skews in a file of `downbeat-bench skew`."""
+    """Returns the exit skews in a file of `downbeat-bench skew`."""
     table = SynchronizerSkews.of(data)
     pairs = zip(table.synchronizer, table.skew_median.tolist(), strict=True)
     ranges = {name: (skew, skew) for name, skew in pairs if not np.isnan(skew)}
@@ -52,7 +52,7 @@ def shares_clock(data: xr.Dataset) -> bool:
 
 
 def best_scheme(data: xr.Dataset) -> BestScheme | SharedClock:
-    """The quickest scheme whose error is as good as the smallest one, in a file of `downbeat-bench clock`."""
+    """Returns the quickest scheme whose error is as good as the smallest one, in a file of `downbeat-bench clock`."""
     if shares_clock(data):
         return SharedClock()
     table = Schemes.of(data)
@@ -77,7 +77,7 @@ def best_scheme(data: xr.Dataset) -> BestScheme | SharedClock:
 
 
 def clock_drift(data: xr.Dataset) -> ClockDrift:
-    """The drift of each pair of clocks in a file of `downbeat-bench drift`."""
+    """Returns the drift of each pair of clocks in a file of `downbeat-bench drift`."""
     table, times = DriftingPairs.of(data), data.time.to_numpy()
     columns = (table.pair, table.skew, table.beyond_bounds, table.residual_max, table.prediction_error)
     pairs = tuple(
@@ -88,7 +88,7 @@ def clock_drift(data: xr.Dataset) -> ClockDrift:
 
 
 def round_trips(data: xr.Dataset) -> RoundTrips:
-    """The round trips of each pair of ranks in a file of `downbeat-bench rtt`."""
+    """Returns the round trips of each pair of ranks in a file of `downbeat-bench rtt`."""
     table = TripPairs.of(data)
     columns = zip(table.pair, table.rtt_min, table.rtt_median, table.rtt_p99, strict=True)
     pairs = tuple(PairTrips(str(pair), *map(float, times)) for pair, *times in columns)
@@ -113,7 +113,7 @@ def is_clock_file(path: Path) -> bool:
 
 
 def clock_file_view(path: Path) -> View:
-    """The view of a file, without pictures.
+    """Returns the view of a file, without pictures.
 
     Raises:
         UsageError: it is truncated or of another program.
@@ -146,14 +146,14 @@ def clock_view(data: xr.Dataset, depth: Depth = Depth.PAGE) -> View:
 
 
 def pictures_of(kind: str) -> tuple[Callable[[xr.Dataset], list[Picture]], ...]:
-    """The functions that draw a file of an experiment."""
+    """Returns the functions that draw a file of an experiment."""
     from downbeat.report.pictures import OF_FILES
 
     return OF_FILES[kind]
 
 
 def measured(data: xr.Dataset, attributes: dict[str, str]) -> list[tuple[str, str]]:
-    """The conditions of the measurement in a file: names and texts."""
+    """Returns the conditions of the measurement in a file: names and texts."""
     settings = [
         f"{name.removeprefix(LIBRARY_SETTING)}={value}"
         for name, value in attributes.items()
@@ -172,13 +172,13 @@ def measured(data: xr.Dataset, attributes: dict[str, str]) -> list[tuple[str, st
 
 
 def sizes_table(data: xr.Dataset) -> Table:
-    """The dimensions of a file."""
+    """Returns the dimensions of a file."""
     rows = [(str(name), size) for name, size in data.sizes.items()]
     return Table("Dimensions", pd.DataFrame(rows, columns=["dimension", "size"]))
 
 
 def variables_table(data: xr.Dataset) -> Table:
-    """The variables of a file; a variable with a single value has it."""
+    """Returns the variables of a file; a variable with a single value has it."""
     rows = [
         (
             str(name),
@@ -193,7 +193,7 @@ def variables_table(data: xr.Dataset) -> Table:
 
 
 def record_of(data: xr.Dataset) -> dict[str, object]:
-    """The content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
+    """Returns the content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
     return {
         "schema_version": SCHEMA_VERSION,
         "attributes": dict(data.attrs),

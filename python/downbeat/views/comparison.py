@@ -95,7 +95,7 @@ def compare(
 
 
 def comparison_view(result: Compared | pd.DataFrame) -> View:
-    """The view of a comparison, of `compare` or of `comparison_of`."""
+    """Returns the view of a comparison, of `compare` or of `comparison_of`."""
     compared = Compared.of(result)
     answer, remaining, labels = compared.answer, compared[~compared.answers], compared.shown_factors
     facts = [*conclusion(compared), *within_states(compared)]
@@ -140,12 +140,12 @@ def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
 
 
 def shown_unit(metric: str) -> tuple[str, str]:
-    """The printed unit of a metric, and the kind of its fields."""
+    """Returns the printed unit of a metric, and the kind of its fields."""
     return UNITS_SHOWN[KINDS[metric].unit if metric in KINDS else "s"]
 
 
 def head_of(rows: Compared) -> list[tuple[str, str]]:
-    """The lines at the head: metric, A, B, history, ratio and method, each with its name."""
+    """Returns the lines at the head: metric, A, B, history, ratio and method, each with its name."""
     sessions, unit = np.isfinite(rows.verdicts.sessions).any(), "session" if rows.history_is_a else "launch"
     how = "across sessions" if sessions else "pairs of launches" if rows.paired else "independent launches"
     how += ", of two times" if not (rows.paired or sessions or rows.name_a == rows.name_b) else ""
@@ -163,7 +163,7 @@ def head_of(rows: Compared) -> list[tuple[str, str]]:
 
 
 def ratio_text(rows: Compared) -> str:
-    """The ratio, and how it relates to delta where a barrier is compared with the common start."""
+    """Returns the ratio, and how it relates to delta where a barrier is compared with the common start."""
     names = [where.get(SYNCHRONIZER) for where in (rows.where_a, rows.where_b)]
     if rows.readings and names == [COMMON_START, BARRIER]:
         return "barrier / common start (delta in Schuchart 2023, section 6.1)"
@@ -173,7 +173,7 @@ def ratio_text(rows: Compared) -> str:
 
 
 def side_text(name: str, where: Mapping[str, object], launches: Floats, unit: str = "launch") -> str:
-    """The name of A or B, its values of the factors that are compared, and its launches."""
+    """Returns the name of A or B, its values of the factors that are compared, and its launches."""
     values = "".join(f", {factor}={value}" for factor, value in where.items())
     numbers = sorted(set(launches[np.isfinite(launches)].astype(int)))
     count = "-".join(str(number) for number in dict.fromkeys((numbers[0], numbers[-1]))) if numbers else "no"
@@ -182,7 +182,7 @@ def side_text(name: str, where: Mapping[str, object], launches: Floats, unit: st
 
 
 def history_text(rows: Compared) -> str:
-    """The history, and the deviation of its sessions."""
+    """Returns the history, and the deviation of its sessions."""
     sessions, deviations = rows.verdicts.sessions, rows.verdicts.session_deviation
     most, count, deviations = int(np.nanmax(sessions)), len(rows.history), deviations[np.isfinite(deviations)]
     ends = (

@@ -137,7 +137,7 @@ def summary_of(experiment: Experiment) -> RunSummary:
 
 
 def machine_states(cells: Cells) -> list[MachineStates]:
-    """The states of the machine, with their numbers of launches; empty if there is one state."""
+    """Returns the states of the machine, with their numbers of launches; empty if there is one state."""
     cells = cells[cells.state != ""]  # some numbers of ranks may have one state only
     states = Counter(state for *_, state in dict.fromkeys(cells.values(*LAUNCH_FACTORS, "launch", STATE)))
     return [MachineStates(tuple(states.most_common()))] if len(states) > 1 else []
@@ -180,7 +180,7 @@ def short_name(name: str) -> str:
 
 
 def latency_text(cells: CellSummaries, row: int) -> str:
-    """A latency in us with three digits, and half of its interval in percent."""
+    """Returns a latency in us with three digits, and half of its interval in percent."""
     median, low, high = float(cells.median[row]), float(cells.low[row]), float(cells.high[row])
     value = median * MICROSECONDS
     text = f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value >= 0.01 else f"{value:.3g}"
@@ -224,7 +224,7 @@ def next_steps(
     compared: Compared | None,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> list[Block]:
-    """The next step towards a verdict, and commands."""
+    """Returns the next step towards a verdict, and commands."""
     step: list[Fact] = []
     if plan.launches < FEWEST_LAUNCHES:
         step = [TooFewLaunches(FEWEST_LAUNCHES)]
@@ -245,7 +245,7 @@ def next_steps(
 
 
 def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[str], options: Sequence[str]) -> str:
-    """The command of a run (`words` of `closing`), with the options `without` replaced by `options`."""
+    """Returns the command of a run (`words` of `closing`), with the options `without` replaced by `options`."""
     return shlex.join(
         ["downbeat", "run", *without_options(words[0], without), *options, *(["--", *words[1]] if words[1] else [])]
     )
@@ -254,7 +254,7 @@ def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[
 def spread_lines(
     experiment: Experiment, libraries: Collection[str], directory: Path, words: tuple[Sequence[str], Sequence[str]]
 ) -> list[Block]:
-    """The time that the launches cover, and the command that spreads launches over a longer time.
+    """Returns the time that the launches cover, and the command that spreads launches over a longer time.
 
     Empty if launches were spread already: the launches of `libraries` (not simulated) took less than half of the time.
     `words`: see `closing`.

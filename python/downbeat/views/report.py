@@ -46,7 +46,7 @@ Source: TypeAlias = "Experiment | TuningRecord | xr.Dataset"
 
 
 def make_report(paths: Sequence[Path]) -> View:
-    """The view of a report.
+    """Returns the view of a report.
 
     Args:
         paths: directories of experiments, files `.nc` of downbeat-bench, results of other tools; at least one.
@@ -94,7 +94,7 @@ def with_names(sources: Iterable[tuple[str, Source]]) -> list[tuple[str, Source]
 
 
 def first_heading(view: View) -> int:
-    """The number of blocks before the first heading."""
+    """Returns the number of blocks before the first heading."""
     return next((i for i, block in enumerate(view.blocks) if isinstance(block, Heading)), len(view.blocks))
 
 
@@ -108,7 +108,7 @@ def lead_of(name: str, view: View, alone: bool) -> Iterator[Line]:
 
 
 def sections_of(name: str, view: View) -> Iterator[Block]:
-    """The sections of a view, with the name of its source in their headings."""
+    """Returns the sections of a view, with the name of its source in their headings."""
     end = first_heading(view)
     first = [block for block in view.blocks[:end] if not isinstance(block, Line | Numbers)]
     yield from [Heading(f"{name}: Pictures"), *first] if first else []
@@ -126,7 +126,7 @@ def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
 
 
 def view_of(source: Source, name: str) -> View:
-    """The view of a source."""
+    """Returns the view of a source."""
     if isinstance(source, TuningRecord):
         return tuning_view(source)
     if isinstance(source, ToolExperiment):
@@ -137,7 +137,7 @@ def view_of(source: Source, name: str) -> View:
 
 
 def where_and_when(source: Source) -> str:
-    """The end of a title: host and day of the first launch."""
+    """Returns the end of a title: host and day of the first launch."""
     if isinstance(source, ToolExperiment):
         return ""
     if isinstance(source, TuningRecord):
@@ -194,7 +194,7 @@ def open_source(path: Path) -> Source:
 
 
 def experiment_page(experiment: Experiment) -> View:
-    """The page of an experiment: the answer first, conditions last."""
+    """Returns the page of an experiment: the answer first, conditions last."""
     contrast = contrast_of(experiment)
     starts = contrast if contrast.factor == STARTS else starts_of(experiment)
     answer = answer_of(experiment, contrast, starts)

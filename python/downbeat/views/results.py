@@ -36,7 +36,7 @@ TABLE_COLUMNS = (
 
 
 def results_view(experiment: Experiment, metric: str) -> View:
-    """The view of the results of an experiment, synchronizers side by side."""
+    """Returns the view of the results of an experiment, synchronizers side by side."""
     missing_metric_notes, cells = experiment.lines_on_metric(metric), experiment.cell_table
     first = experiment.launches[0].context
     count = len(experiment.launches)
@@ -80,7 +80,7 @@ def results_view(experiment: Experiment, metric: str) -> View:
 
 
 def number_fields(launches: int, hide_half: bool) -> dict[str, Field]:
-    """The fields of the shown columns of `CellSummaries`; `hide_half`: no column for half of the interval."""
+    """Returns the fields of the shown columns of `CellSummaries`; `hide_half`: no column for half of the interval."""
     typical = ", then the typical launch" if launches > 1 else ""
     half = "half of the 95 % interval of the typical launch, in percent, if launches are independent"
     return {
@@ -93,7 +93,7 @@ def number_fields(launches: int, hide_half: bool) -> dict[str, Field]:
 
 
 def results_record(experiment: Experiment, metric: str) -> dict[str, object]:
-    """The numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
+    """Returns the numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
     experiment.lines_on_metric(metric)  # raises if no launch has the metric
     factors = [name for name in FACTORS if name not in IMPLIED]
     summaries = summaries_of(experiment.cell_table, factors, metric)
@@ -111,7 +111,7 @@ def results_record(experiment: Experiment, metric: str) -> dict[str, object]:
 
 
 def shown_factors(experiment: Experiment) -> list[str]:
-    """The factors that vary among the cells of an experiment, and those that every table has."""
+    """Returns the factors that vary among the cells of an experiment, and those that every table has."""
     return sorted({*experiment.varying(), "operation", "size", SYNCHRONIZER}, key=FACTORS.index)
 
 

@@ -107,7 +107,7 @@ def tool_view(experiment: ToolExperiment, metric: str = "", page: bool = False) 
 
 
 def spread_of(numbers: Typical) -> list[LaunchSpread]:
-    """The ratio of the slowest to the fastest launch of cells, by the first kind of each cell."""
+    """Returns the ratio of the slowest to the fastest launch of cells, by the first kind of each cell."""
     if not len(numbers):
         return []
     first = numbers[np.unique(numbers.row, return_index=True)[1]]
@@ -182,7 +182,7 @@ PRINTED_FACTORS = {"s": 1e6, "B/s": 1e-6, "1/s": 1.0, "1": 1e2}  # unit -> facto
 
 
 def runs_table(experiment: ToolExperiment) -> Table:
-    """The table of runs, with their files and lines."""
+    """Returns the table of runs, with their files and lines."""
     counts = pd.Series(experiment.results.numbers.run).value_counts()
     rows = [
         {
@@ -199,7 +199,7 @@ def runs_table(experiment: ToolExperiment) -> Table:
 
 
 def record_of(experiment: ToolExperiment, numbers: Typical) -> dict[str, object]:
-    """The record for JSON, in SI units."""
+    """Returns the record for JSON, in SI units."""
     cells = experiment.cell_table
     factors = cells[numbers.row].frame(*FACTORS).reset_index(drop=True)
     rows = factors.join(numbers.frame().drop(columns="row"))

@@ -78,7 +78,7 @@ def arrivals_view(arrivals: Arrivals, title: str, baseline: Floats | None = None
 
 
 def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequence[Block]) -> dict[str, object]:
-    """The record for JSON; times in s."""
+    """Returns the record for JSON; times in s."""
     sites = table_rows(arrivals.sites.frame().assign(baseline=np.nan if baseline is None else baseline))
     return {
         "schema_version": SCHEMA_VERSION,
@@ -103,7 +103,7 @@ def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequenc
 def lead_blocks(
     arrivals: Arrivals, run: RunAndAccuracy, caveats: Sequence[Fact] = (), doubtful: Sequence[int] = ()
 ) -> list[Block]:
-    """The verdict, warnings, and short sentences with labels.
+    """Returns the verdict, warnings, and short sentences with labels.
 
     Args:
         arrivals: the analyzed recording.
@@ -128,7 +128,7 @@ def lead_blocks(
 
 
 def time_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
-    """The time of each rank by activity: bars on a terminal, a picture on a page."""
+    """Returns the time of each rank by activity: bars on a terminal, a picture on a page."""
     if not len(arrivals.by_rank):
         return []
     bars = bar_lines(arrivals.by_rank, not len(arrivals.kinds), arrivals.late_ranks.rank[:2].tolist())
@@ -207,7 +207,7 @@ LATE_FIELDS = {
 
 
 def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
-    """The ranks that other ranks wait for: sentences from `depth` on, a table on pages."""
+    """Returns the ranks that other ranks wait for: sentences from `depth` on, a table on pages."""
     late = arrivals.late_ranks[:MAX_SITE_ROWS]
     if not len(late):
         return []
@@ -229,7 +229,7 @@ def late_blocks(arrivals: Arrivals, depth: Depth = Depth.TEXT) -> list[Block]:
 
 
 def site_title(sites: Sites, at: int) -> str:
-    """The title of a call site: operation, communicator, source position and phase."""
+    """Returns the title of a call site: operation, communicator, source position and phase."""
     on = f" on {sites.communicators[at]}" if sites.communicators[at] else ""
     where = f"{mpi_name(sites.operation[at], sites.kind[at])}{on} at {sites.name[at]}"
     return f"{where}, in {sites.phase[at]}" if sites.phase[at] else where
@@ -242,7 +242,7 @@ def ranks_and_shares(rank: Ints, share: Floats) -> list[str]:
 
 
 def known_wait_shares(sites: Sites | PhaseTimes) -> Floats:
-    """The share of waiting in the time of calls; NaN if no call was recorded by all its ranks."""
+    """Returns the share of waiting in the time of calls; NaN if no call was recorded by all its ranks."""
     known = (sites.wait > 0) | (sites.wait_sampling < sites.time)
     return np.where(known, wait_shares(sites)[0], np.nan)
 
@@ -270,7 +270,7 @@ SITE_FIELDS = {
 
 
 def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Depth.TEXT) -> list[Block]:
-    """The call sites: sentences on the largest ones, and a table.
+    """Returns the call sites: sentences on the largest ones, and a table.
 
     Args:
         arrivals: the analyzed recording.
@@ -335,7 +335,7 @@ PHASE_FIELDS = {
 
 
 def phase_blocks(arrivals: Arrivals) -> list[Block]:
-    """The phases of the program."""
+    """Returns the phases of the program."""
     phases = arrivals.phases
     if not len(phases):
         return []
@@ -420,7 +420,7 @@ def note_blocks(arrivals: Arrivals) -> list[Block]:
 
 
 def following(options: Sequence[str], baseline: str, page: Path | None) -> tuple[Block, ...]:
-    """The next command after `downbeat arrivals`.
+    """Returns the next command after `downbeat arrivals`.
 
     Args:
         options: options of the command.

@@ -31,7 +31,7 @@ LABELS = {
 
 
 def tuning_view(record: TuningRecord, depth: Depth = Depth.PAGE) -> View:
-    """Makes the view of a tuning; heat maps of algorithms are drawn for pages only."""
+    """Returns the view of a tuning; heat maps of algorithms are drawn only if `depth` is PAGE."""
     origin, question = record.origin, record.origin.question
     rules = record.rules[~record.rules.withdrawn]
     warnings = [*lines(record, TuningWarning, "warning")]
@@ -75,23 +75,32 @@ def tuning_view(record: TuningRecord, depth: Depth = Depth.PAGE) -> View:
 
 
 def lines(record: TuningRecord, kind: type[Fact], role: Role = "text") -> Iterator[Line]:
-    """A line for each fact of a kind."""
+    """Returns a line for each fact of a type in the record."""
     return (Line(fact, role) for fact in record.facts if isinstance(fact, kind))
 
 
 def numbers_of(rules: RuleGains) -> Iterator[Number]:
-    """The gains of the first rules in large figures."""
+    """Returns the gains of the first rules, in large figures."""
     first = rules[:MAX_NUMBERS]
-    columns = (first.collective, first.sizes, first.algorithm, first.a, first.b, first.ratio, first.intervals)
-    for collective, sizes, algorithm, a, b, ratio, interval in zip(*columns, strict=True):
+    names = (first.collective, first.sizes, first.algorithm)
+    numbers = (first.a, first.b, first.ratio, first.intervals)  # A: the default, B: under the rules, ratio: B / A
+    for collective, sizes, algorithm, default_s, rules_s, ratio, interval in zip(*names, *numbers, strict=True):
         if np.isfinite(ratio):
-            times = f"{microseconds(b)} us in place of {microseconds(a)} us"
+            times = f"{microseconds(rules_s)} us in place of {microseconds(default_s)} us"
             about = f"times as fast: {collective}, {sizes} bytes, by {algorithm}; {times}"
             yield Number(f"{1 / ratio:.2f}", "", span(*interval), about)
 
 
 def gains_table(record: TuningRecord, title: str, rows: Contrasts, depth: Depth, **columns: Texts) -> Table:
-    """A row per rule or cell: labels, `bytes` and `algorithm` among the columns, its gain; other columns on pages."""
+    """Returns a table with a row per rule or cell and its gain.
+
+    Args:
+        record: of the tuning.
+        title: of the table.
+        rows: the rules or the cells.
+        depth: from which the table is shown.
+        columns: further columns; `bytes` and `algorithm` are labels of the rows, the others are shown on pages only.
+    """
     frame = pd.DataFrame(
         {
             "collective": rows.collective,
@@ -104,8 +113,9 @@ def gains_table(record: TuningRecord, title: str, rows: Contrasts, depth: Depth,
             "verdict": np.where(rows.verdict == "", "not measured", rows.verdict),
         }
     )
-    fewest = rows.launches[np.isfinite(rows.launches)]
-    unseen = f"; {unseen_text(int(fewest.min()))}" if fewest.size else ""
+    launches = rows.launches[np.isfinite(rows.launches)]
+    # How many launches may be slow although none was observed.
+    unseen = f"; {unseen_text(int(launches.min()))}" if launches.size else ""
     meaning = f"{PERCENT * record.origin.question.confidence:g} %, over launches{unseen}"
     gain = {
         "default": Field("default [us]", "time", "s"),
@@ -115,19 +125,20 @@ def gains_table(record: TuningRecord, title: str, rows: Contrasts, depth: Depth,
         "verdict": Field("verdict"),
     }
     labels = {**LABELS, "algorithm": Field("algorithm")}
-    shown = [name for name in gain if name != "verdict" or set(rows.verdict) != {"faster"}]
+    # Columns on a terminal: the verdict only if it is not "faster" everywhere.
+    on_terminal = [name for name in gain if name != "verdict" or set(rows.verdict) != {"faster"}]
     extra = {name: Field(name) for name in columns if name not in labels}
-    return Table(title, frame, {**labels, **gain, **extra}, labels=len(labels), choices=[shown], depth=depth)
+    return Table(title, frame, {**labels, **gain, **extra}, labels=len(labels), choices=[on_terminal], depth=depth)
 
 
 def rules_table(record: TuningRecord, rules: RuleGains) -> Table:
-    """A row per rule."""
+    """Returns the table with a row per rule."""
     columns = {"bytes": rules.sizes, "algorithm": rules.algorithm, "runner-up": rules.runner_up}
     return gains_table(record, "Rules, their gain measured anew", rules, Depth.SUMMARY, **columns)
 
 
 def cells_table(record: TuningRecord) -> Iterator[Table]:
-    """A row per cell; no table if no rules were measured.
+    """Returns the table with a row per cell, or none if no rules were measured.
 
     Column `proof` shows whether the library obeys the rules in the cell (tune/proving.py).
     """
@@ -138,7 +149,7 @@ def cells_table(record: TuningRecord) -> Iterator[Table]:
 
 
 def others_table(record: TuningRecord) -> Iterator[Table]:
-    """A row per cell in which the choice of the other measurement takes longer; no table without such a cell.
+    """Returns the table with a row per cell in which the choice of the other measurement is slower, or no table.
 
     The other measurement has starts after MPI_Barrier, or, if the rules are for an arrival pattern, no pattern.
     """
@@ -157,7 +168,10 @@ def others_table(record: TuningRecord) -> Iterator[Table]:
 
 
 def draw_choices(record: TuningRecord) -> list[Picture]:
-    """A map per collective and number of ranks: algorithms by size against the default, those of rules framed."""
+    """Draws a heat map per collective and number of ranks: algorithms by size, as multiples of the default's speed.
+
+    The algorithms of rules are framed.
+    """
     from downbeat.report.drawing import make_picture
     from downbeat.report.panel import Heat, Panel
 
@@ -170,7 +184,7 @@ def draw_choices(record: TuningRecord) -> list[Picture]:
         table.loc[DEFAULT] = 1.0
         for algorithm, size, ratio in zip(rows.algorithm, rows.size, rows.ratio, strict=True):
             table.loc[algorithm, bytes_text(size)] = 1 / ratio
-        framed = [each for each in zip(cells.in_rules, sizes, strict=True) if each[0] in table.index]
+        framed = [(name, size) for name, size in zip(cells.in_rules, sizes, strict=True) if name in table.index]
         marks = [Heat(table, form=".2f", framed=framed, ratios=True)]
         panels.append(Panel(marks, x="message size [bytes]", title=f"{collective}, {ranks} ranks"))
     frame = tried.frame("collective", "ranks", "size", "algorithm").rename(columns={"size": "bytes"})

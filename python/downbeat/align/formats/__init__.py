@@ -83,13 +83,13 @@ def format_of(path: Path) -> TraceFormat:
 
 
 def read(path: Path, kernels: Kernels | None = None) -> tuple[list[RankTrace], Counter[str]]:
-    """The traces in a file of any format by rank, and the number of omitted events of each kind."""
+    """Returns the traces in a file of any format by rank, and the number of omitted events of each kind."""
     traces, skipped = read_file(path, kernels or Kernels())
     return list(with_ranks([(path, traces)], {}).values()), skipped
 
 
 def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """The result of `read`, with `UNKNOWN_RANK` where the file has no rank."""
+    """Returns the result of `read`, with `UNKNOWN_RANK` where the file has no rank."""
     trace_format = format_of(path)
     return trace_format.read(path, kernels) if trace_format.has_kernels else trace_format.read(path)
 
@@ -109,7 +109,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[Fact]]:
-    """The traces in files of any format by rank, and facts on omitted events and files.
+    """Returns the traces in files of any format by rank, and facts on omitted events and files.
 
     Args:
         names: of files, or of directories; or RANK=FILE.

@@ -98,7 +98,7 @@ def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def groups_of_threads(stamps: list[Stamp], information: Mapping[str, Any]) -> dict[tuple[object, object], str]:
-    """The process group of each thread with annotations of the host; "": ambiguous.
+    """Returns the process group of each thread with annotations of the host; "": ambiguous.
 
     The trace has no field for the group of gloo's calls. Each group makes its own threads, two of gloo, one of MPI
     (pytorch/pytorch, ProcessGroupGloo.cpp, ProcessGroupMPI.cpp), so that they are in the groups' order if all are seen.
@@ -123,7 +123,7 @@ def ranks_in(value: object) -> tuple[int, ...]:
 
 
 def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The ranks of the group of a call; empty: the trace has no such field."""
+    """Returns the ranks of the group of a call; empty: the trace has no such field."""
     ranks = ranks_in(arguments.get("Process Group Ranks")) or groups.get(str(arguments.get("Process Group Name")), ())
     size = int(arguments.get("Group size") or 0)
     if not ranks and size:
@@ -177,7 +177,7 @@ class Kineto:
         return self.rank()
 
     def rank(self) -> int | None:
-        """The rank from the parameters of calls."""
+        """Returns the rank from the parameters of calls."""
         for parameters in self.events.stamps["parameters"]:
             arguments, ranks = parameters.arguments, members(parameters.arguments, self.groups)
             local_rank = arguments.get("Rank")
@@ -273,7 +273,7 @@ class Callers:
             self.of_thread[stamp.thread].append(stamp)
 
     def around(self, stamp: Stamp) -> dict[str, Any]:
-        """The parameters of the call in which an annotation begins; calls must come in order of time."""
+        """Returns the parameters of the call in which an annotation begins; calls must come in order of time."""
         waiting = self.of_thread[stamp.thread]
         while waiting and waiting[-1].exit < stamp.entry:
             waiting.pop()

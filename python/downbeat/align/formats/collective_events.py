@@ -98,7 +98,7 @@ class CollectiveEvents:
 
 
 def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kernel | None] | None:
-    """The kind of an event by its name and category, and the meaning of a kernel's name.
+    """Returns the kind of an event by its name and category, and the meaning of a kernel's name.
 
     None: the event does not describe a collective.
     """

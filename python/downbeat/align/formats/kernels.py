@@ -81,7 +81,7 @@ class Kernels:
     used: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Kernel | None:
-        """The meaning of a kernel's name; None: it is of no known family."""
+        """Returns the meaning of a kernel's name; None: it is of no known family."""
         bare = re.split(r"[<(]", name, maxsplit=1)[0]
         for row in self.rows:
             match = row.pattern.search(bare)

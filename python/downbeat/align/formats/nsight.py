@@ -193,7 +193,7 @@ def gather_nccl(
 
 
 def around(ranges: dict[int, list[Range]], thread: int, time: int) -> dict[str, int]:
-    """The fields of the NVTX range that a thread is in at a time."""
+    """Returns the fields of the NVTX range that a thread is in at a time."""
     thread_ranges = ranges.get(thread, [])
     index = bisect_right(thread_ranges, time, key=lambda candidate: candidate.start) - 1
     return thread_ranges[index].payload if index >= 0 and thread_ranges[index].end >= time else {}

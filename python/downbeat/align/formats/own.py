@@ -80,7 +80,7 @@ def blocking_collectives(records: Records) -> tuple[Ints, NDArray[np.str_], Coun
 
 
 def calls_of_rank(group: str, records: Records, operation: NDArray[np.str_], members: tuple[int, ...]) -> Calls:
-    """The calls of a rank on a communicator, by time of entry.
+    """Returns the calls of a rank on a communicator, by time of entry.
 
     Args:
         group: the communicator's name.

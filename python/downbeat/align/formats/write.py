@@ -194,7 +194,7 @@ class RankAxis:
         return self.corrected(self.rank, np.asarray(stamps, dtype=np.int64)) - self.base
 
     def process(self, file_pid: bytes, name: str = "") -> msgspec.Raw:
-        """The new number of a process that has another number in the rank's file."""
+        """Returns the new number of a process that has another number in the rank's file."""
         if name:
             self.labels[file_pid] = name
         number = self.processes.get(file_pid)
