@@ -15,7 +15,7 @@ import pytest
 from downbeat.align.calls import NoTraceError, RankTrace, rank_in_environment, rank_of
 from downbeat.align.formats import events as events_module
 from downbeat.align.formats import kernels_of, read, read_all, write_merged, write_moved
-from downbeat.align.formats.kernels import Kernels, looks_like_one
+from downbeat.align.formats.kernels import Kernels, looks_like_collective
 from downbeat.errors import UsageError
 from downbeat.output.facts.alignment import EventsLeftOut, FileLeftOut
 from downbeat.text import counted
@@ -52,7 +52,7 @@ BASE = 1_764_547_200_000_000_000  # ns
 def test_kernels_are_known_by_what_they_do(name: str, operation: str | None) -> None:
     found = Kernels().find(name)
     assert (None if found is None else found.operation) == operation
-    assert looks_like_one(name) == ("deep_ep" not in name and "barrier" not in name)
+    assert looks_like_collective(name) == ("deep_ep" not in name and "barrier" not in name)
 
 
 @pytest.mark.parametrize(

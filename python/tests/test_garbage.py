@@ -228,7 +228,7 @@ READERS = {
     "trace": Reader(make_trace, read_trace, BINARY, 600, 0.1),
     "trace, its arrivals": Reader(make_trace, read_arrivals, BINARY, 40, 0.1),
     "builds": Reader(make_kept_build, read_kept_build, OBJECTS, 1000, 0.0),
-    "probes": Reader(make_probe, probing.read_kept, OBJECTS, 1000, 0.3),
+    "probes": Reader(make_probe, probing.read_stored, OBJECTS, 1000, 0.3),
     "libmpi.so": Reader(make_mpich, mpich.own_trees, TEXT, 1000, 0.3),
 }
 

@@ -23,7 +23,7 @@ from downbeat.run.experiment import Launch
 from downbeat.text import name_of, seconds_of, split_list
 from downbeat_papers.figure import FIGURES, data_figure
 from downbeat_papers.kinds.cells import Cells, ReduceMatrix
-from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, steps
+from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, tree_depth
 from downbeat_papers.kinds.late_arrival import LateArrival
 from downbeat_papers.kinds.scaling import Scaling
 from downbeat_papers.results import LATENCY, MEDIAN, Results
@@ -458,7 +458,7 @@ MADE: Mapping[str, Mapping[str, World]] = {
         "hoefler2008-fig8": clock_world(
             "hoefler2008-fig8",
             durations=lambda maker, run, scheme: (
-                1e-3 * (1.0 if scheme == TREE else maker.pick((run.ranks - 1) / steps(run.ranks), 1.0))
+                1e-3 * (1.0 if scheme == TREE else maker.pick((run.ranks - 1) / tree_depth(run.ranks), 1.0))
             ),
         ),
     },

@@ -270,6 +270,11 @@ NAMES = {LINEAR: "linear", TREE: "tree (netgauge)"}
 TREE_EXCHANGES = 600  # estimated, of a rank in both schemes: Netgauge stops after 100 exchanges that were no shorter
 
 
+def tree_depth(ranks: int) -> int:
+    """Returns the number of steps in which a tree synchronizes a number of ranks."""
+    return int(np.ceil(np.log2(ranks)))
+
+
 class LineAndTree:
     """Duration of synchronization one by one and in a tree, and its cost for the busiest process (Hoefler 2008)."""
 
@@ -295,10 +300,7 @@ class LineAndTree:
             measures.setdefault(f"{line}{suffix}", {})[ranks] = duration
             messages = Measure(launches.messages)
             measures.setdefault(f"messages_in_the_{line}{suffix}", {})[ranks] = messages
-        words = {
-            n: {"ranks": n, "steps": int(np.ceil(np.log2(n))), "others": n - 1}  # steps: depth of the tree
-            for n in np.unique(table.ranks).tolist()
-        }
+        words = {n: {"ranks": n, "steps": tree_depth(n), "others": n - 1} for n in np.unique(table.ranks).tolist()}
         return Facts(measures, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:

@@ -179,9 +179,7 @@ class Scaling:
         cells = results.launch_cells
         is_published = np.array([str(label).endswith(PUBLISHED) for label in cells.label], bool)
         measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.labels())
-        return {
-            configuration: cells[is_published if configuration else ~is_published] for configuration in measured
-        }
+        return {configuration: cells[is_published if configuration else ~is_published] for configuration in measured}
 
     def judged(self, results: Results) -> LaunchCells:
         """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
@@ -468,9 +466,7 @@ class ProcessScaling(Scaling):
         configurations = reversed(self.configurations(results).items())
         for (configuration, measured), (letter, kind) in product(configurations, self.shown.items()):
             cells, labels = with_lines(measured, collective), synchronizer_labels(configuration)
-            title = (
-                f"MPI_{collective.capitalize()}, process scaling, 4 bytes{IN_TITLES[configuration]}: {kind} latency"
-            )
+            title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes{IN_TITLES[configuration]}: {kind} latency"
             caption = (
                 f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
                 f"{IN_CAPTIONS[configuration]}.{remark}"

@@ -306,9 +306,7 @@ def faster_than_default(key: Key, values: Values, comparisons: Mapping[tuple[Key
     return [
         name
         for name, comparison in compared.items()
-        if comparison
-        and comparison.verdict == "faster"
-        and comparison.ratio.estimate <= 1 / (1 + comparison.margin)
+        if comparison and comparison.verdict == "faster" and comparison.ratio.estimate <= 1 / (1 + comparison.margin)
     ]
 
 

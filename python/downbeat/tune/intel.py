@@ -1,7 +1,8 @@
 """Writes tuned rules for Intel MPI: a variable per collective.
 
-Example: I_MPI_ADJUST_BCAST="1:0-2147483647@2-2;7:0-2147483647@4-4". An entry is the number of an algorithm, a range of sizes and a range of numbers of ranks (Intel MPI Library Developer
-Reference, I_MPI_ADJUST Family). Version 2021.18 does less than documented, as a counting operator in MPI_Reduce shows:
+Example: I_MPI_ADJUST_BCAST="1:0-2147483647@2-2;7:0-2147483647@4-4". An entry is the number of an algorithm, a range of
+sizes and a range of numbers of ranks (Intel MPI Library Developer Reference, I_MPI_ADJUST Family). Version 2021.18 does
+less than documented, as a counting operator in MPI_Reduce shows:
 
 - It uses one entry per number of ranks. If two entries with different sizes have the same number of ranks, the last one
   holds for all sizes.

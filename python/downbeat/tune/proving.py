@@ -69,7 +69,7 @@ def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str,
 def compare_rules(
     medians: LaunchMedians, rules: Sequence[Rule], margin: float, confidence: float
 ) -> dict[Rule, TimedComparison]:
-    """Compares launches under rules with launches without rules, over all sizes of a rule; rules are judged together."""
+    """Compares launches under rules with launches without, over all sizes of a rule; all rules are judged together."""
     return judge_by_key({rule: means_over(medians, rule) for rule in rules}, margin, confidence)
 
 

@@ -1,4 +1,4 @@
-"""Defines the record of a tuning, shown by its view and stored in `rules.json`: origin, tables of comparisons, facts."""
+"""Defines the record of a tuning (`rules.json`), which its view shows: origin, tables of comparisons, facts."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def environment_text(
 
 
 def switching(target: Target, variables: Mapping[str, str], directory: Path) -> tuple[str, str]:
-    """Returns a shell command, and alternatively arguments of the launcher, that switch the rules on; empty: no rules."""
+    """Returns a shell command, and alternatively launcher arguments, that switch the rules on; empty: no rules."""
     if not variables:
         return "", ""
     file = shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))
@@ -250,9 +250,7 @@ def make_rules(tuning: Tuning) -> None:
     tuning.rules, tuning.losses = [], []
     for collective in tuning.question.collectives:
         choices = {
-            decision.cell: decision.algorithm
-            for decision in tuning.decisions
-            if decision.cell.collective == collective
+            decision.cell: decision.algorithm for decision in tuning.decisions if decision.cell.collective == collective
         }
         if tuning.target.form.has_sizes(collective):
             tuning.rules += rules_of(choices)

@@ -1,4 +1,7 @@
-"""Readers of traces of other tools and of our own, by content; writers of traces on one axis."""
+"""Reads traces of other tools and of libdownbeat-preload; the format of a file is recognized by its content.
+
+Each format has a module with functions `recognizes` and `read`. write.py writes traces on the common axis.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ __all__ = [
     "write_moved",
 ]
 
-GIVEN = re.compile(r"(\d+)=(.+)", re.DOTALL)
+RANK_AND_FILE = re.compile(r"(\d+)=(.+)", re.DOTALL)  # argument of the command line with the rank of a file
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -38,9 +41,9 @@ class TraceFormat(NamedTuple):
 
     Attributes:
         name: for messages.
-        recognizes: whether a file has this format, by its content.
-        read: the traces in a file, and the number of omitted events of each kind.
-        has_kernels: whether `read` takes a table of kernels.
+        recognizes: returns true if a file has this format.
+        read: returns the traces in a file, and reason -> number of omitted events.
+        has_kernels: True: `read` takes a table of kernels.
     """
 
     name: str
@@ -61,43 +64,44 @@ def format_of(path: Path) -> TraceFormat:
     """Returns the format of a file.
 
     Raises:
-        UsageError: there is no file, or it is of none.
+        UsageError: the file does not exist.
+        NoTraceError: the file has no known format.
     """
     if not path.exists() and not own.recognizes(path):  # DIR/JOB
         raise UsageError(f"'{path}' does not exist")
     refuse_pipe(path)
     trace_format = next((candidate for candidate in FORMATS if candidate.recognizes(path)), None)
     if trace_format is None:
-        begin = b"" if path.is_dir() else path.open("rb").read(2)
-        why = (
-            " (it is UTF-16: convert it to UTF-8)"
-            if begin in UTF_16
-            else ""
-            if begin or path.is_dir()
-            else " (it is empty)"
-        )
+        reason = ""
+        if not path.is_dir():
+            begin = path.open("rb").read(2)
+            if begin in UTF_16:
+                reason = " (it is UTF-16: convert it to UTF-8)"
+            elif not begin:
+                reason = " (it is empty)"
         raise NoTraceError(
-            f"'{path}' is not a trace of a known format ({', '.join(candidate.name for candidate in FORMATS)}){why}"
+            f"'{path}' is not a trace of a known format ({', '.join(candidate.name for candidate in FORMATS)}){reason}"
         )
     return trace_format
 
 
 def read(path: Path, kernels: Kernels | None = None) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces in a file of any format by rank, and the number of omitted events of each kind."""
+    """Returns the traces in a file of any format, sorted by rank, and reason -> number of omitted events."""
     traces, skipped = read_file(path, kernels or Kernels())
     return list(with_ranks([(path, traces)], {}).values()), skipped
 
 
 def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the result of `read`, with `UNKNOWN_RANK` where the file has no rank."""
+    """Like `read`, in the order of the file; the rank is `UNKNOWN_RANK` if the file does not have it."""
     trace_format = format_of(path)
     return trace_format.read(path, kernels) if trace_format.has_kernels else trace_format.read(path)
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that a path of the command line stands for: itself, or the files directly in a directory, by name.
+    """Returns the files of a path on the command line: the file itself, or the files in a directory, sorted by name.
 
-    A directory of recordings or an OTF2 archive counts as one file, next to the other files in it.
+    The recording or the OTF2 archive in a directory is one item, the directory itself; other files in it follow.
+    Subdirectories are not searched.
     """
     if not path.is_dir():
         return [path]
@@ -109,25 +113,25 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[Fact]]:
-    """Returns the traces in files of any format by rank, and facts on omitted events and files.
+    """Returns the traces in files of any format, sorted by rank, and facts on omitted events and files.
 
     Args:
-        names: of files, or of directories; or RANK=FILE.
-        kernels: names of kernels; None: those that are known here.
+        names: arguments of the command line: files, directories, or RANK=FILE.
+        kernels: table of kernels; None: the known families.
 
     Raises:
-        UsageError: a file has nothing to be aligned, the rank of one is not known, two are of the same rank, or a
-            row of `--kernel` names no kernel.
+        UsageError: an argument has no traces, the rank of a file is unknown, two files have the same rank, or an option
+            --kernel matches no kernel.
     """
     kernels = kernels or Kernels()
-    user_ranks: dict[Path, int] = {}
+    user_ranks: dict[Path, int] = {}  # ranks from RANK=FILE
     files: list[tuple[Path, list[RankTrace]]] = []
-    left_out: defaultdict[str, Counter[Path]] = defaultdict(Counter)
-    passed: list[str] = []
+    left_out: defaultdict[str, Counter[Path]] = defaultdict(Counter)  # reason -> number of events by file
+    omitted_files: list[str] = []  # reasons
     for name in names:
-        before = len(files), len(passed)
-        stated = None if name.exists() else GIVEN.fullmatch(str(name))
-        path = Path(stated[2]) if stated else name
+        files_before, omitted_before = len(files), len(omitted_files)
+        rank_and_file = None if name.exists() else RANK_AND_FILE.fullmatch(str(name))
+        path = Path(rank_and_file[2]) if rank_and_file else name
         inside = files_of(path)
         for file in inside:
             if any(file == other for other, _ in files):
@@ -135,43 +139,44 @@ def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[lis
             try:
                 traces, skipped = read_file(file, kernels)
             except NoTraceError as error:
-                if inside == [path]:
+                if inside == [path]:  # a file that the user named must have a trace
                     raise
-                passed.append(str(error))
+                omitted_files.append(str(error))
                 continue
-            if stated:
-                user_ranks[file] = int(stated[1])
+            if rank_and_file:
+                user_ranks[file] = int(rank_and_file[1])
             files.append((file, traces))
-            for what, count in skipped.items():
-                left_out[what][file] = count
-        below = sum(entry.is_dir() for entry in path.iterdir()) if inside != [path] else 0
-        if below:
-            passed.append(f"{below} of the entries of '{path}' are directories: give these")
-        if len(files) == before[0]:
-            why = passed[before[1] :] or ["it is empty"]
-            more = f"; and {len(why) - 1} more like it" if len(why) > 1 else ""
-            raise UsageError(f"'{path}' has no traces: {why[0]}{more}")
+            for reason, count in skipped.items():
+                left_out[reason][file] = count
+        directories = sum(entry.is_dir() for entry in path.iterdir()) if inside != [path] else 0
+        if directories:
+            omitted_files.append(f"{directories} of the entries of '{path}' are directories: give these")
+        if len(files) == files_before:
+            reasons = omitted_files[omitted_before:] or ["it is empty"]
+            more = f"; and {len(reasons) - 1} more like it" if len(reasons) > 1 else ""
+            raise UsageError(f"'{path}' has no traces: {reasons[0]}{more}")
     unused = [row.option for row in kernels.rows if row.option and row.option not in kernels.used]
     if unused:
         raise UsageError(f"--kernel '{unused[0]}' names no kernel of these traces")
-    facts: list[Fact] = [FileLeftOut(reason) for reason in passed]
-    for kind, counts in left_out.items():
-        facts.append(EventsLeftOut(str(next(iter(counts))), len(counts) - 1, counts.total(), kind))
+    facts: list[Fact] = [FileLeftOut(reason) for reason in omitted_files]
+    for reason, counts in left_out.items():
+        facts.append(EventsLeftOut(str(next(iter(counts))), len(counts) - 1, counts.total(), reason))
     return with_descriptions(list(with_ranks(files, user_ranks).values())), facts
 
 
 def with_descriptions(traces: list[RankTrace]) -> list[RankTrace]:
-    """Traces whose groups are named by their description, if it is unique."""
-    texts: defaultdict[str, set[str]] = defaultdict(set)
+    """Names groups by their descriptions; if two groups would have the same name, the group's own name is added."""
+    descriptions: defaultdict[str, set[str]] = defaultdict(set)
     for trace in traces:
         for calls in trace.calls:
-            texts[calls.group] |= {calls.description} - {""}
-    names = {group: some.copy().pop() for group, some in texts.items() if len(some) == 1}
+            descriptions[calls.group] |= {calls.description} - {""}
+    names = {group: next(iter(texts)) for group, texts in descriptions.items() if len(texts) == 1}
     uses = Counter(names.values())
 
     def name_of(group: str) -> str:
         name = names.get(group, group)
-        return name if uses[name] <= 1 and (name == group or name not in texts) else f"{name} ({group})"
+        is_unique = uses[name] <= 1 and (name == group or name not in descriptions)
+        return name if is_unique else f"{name} ({group})"
 
     return [
         replace(trace, calls=tuple(replace(calls, group=name_of(calls.group)) for calls in trace.calls))

@@ -1,12 +1,13 @@
-"""Traces in Chrome's JSON: of PyTorch (Kineto), and of JAX (Perfetto's export of XPlane).
+"""Reads traces in Chrome's JSON format: of PyTorch (Kineto), and of JAX (Perfetto's export of XPlane).
 
-Kineto stamps a collective in up to four places, and not all of them last until it is done:
-- kernels of NCCL, with the device's stamps: from when this rank's part began to when it ended. Taken first.
-- annotations `nccl:all_reduce` on the device (gpu_user_annotation): around those kernels, 1 ns wider (older: 1 us).
-  Taken where the trace has no kernels.
-- annotations `gloo:all_reduce` and `mpi:all_reduce` on the host: from the call until the work is done. Taken.
-- `record_param_comms`, and `nccl:all_reduce` on the host: they end once the work is queued, before other ranks need
-  have come. Their stamps would break the bound; what they say of the call (group, root, size) is taken.
+Kineto records a collective in up to four kinds of events. Not all of them last until the collective is done, and only
+such stamps compare clocks:
+- Kernels of NCCL, with the stamps of the device, from begin to end on this rank: used if there are any.
+- Annotations `nccl:all_reduce` on the device (gpu_user_annotation), around the kernels, 1 ns wider (older versions:
+  1 us): used if the trace has no kernels.
+- Annotations `gloo:all_reduce` and `mpi:all_reduce` on the host, from the call until the work is done: used.
+- `record_param_comms`, and `nccl:all_reduce` on the host, which end once the work is queued, possibly before other
+  ranks arrive: only their arguments (group, root, size) are used.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from downbeat.align.calls import UNKNOWN_RANK, Call, Gathered, NoTraceError, Ran
 from downbeat.align.formats.collective_events import (
     HOST,
     CollectiveEvents,
+    DeviceCalls,
     Event,
-    OfDevices,
     Stamp,
     collective_events,
     gather_xla,
@@ -38,9 +39,9 @@ from downbeat.errors import reading
 NAME = "Chrome"
 recognizes = looks_like_events
 
-SLACK = 1000  # ns by which a device's annotation may be shorter than its kernels: older ones have us
+SLACK = 1000  # ns by which an annotation may be shorter than its kernels, since older versions round to us
 
-# Bytes of an element, by the name that PyTorch has for its type, lower case.
+# PyTorch's name of an element type, lower case -> bytes of an element.
 BYTES = {
     **dict.fromkeys(("byte", "char", "bool", "float8_e4m3fn", "float8_e5m2"), 1),
     **dict.fromkeys(("half", "bfloat16", "short"), 2),
@@ -48,6 +49,7 @@ BYTES = {
     **dict.fromkeys(("double", "long", "complexfloat"), 8),
     "complexdouble": 16,
 }
+# Reasons and notes, as they are printed.
 NO_GROUP = "collectives that name no process group: taken as of all ranks, in their order"
 SEVERAL_GROUPS = "collectives that name no process group, and whose threads show none: left out"
 EMPTY_PARTS = "all-to-all with empty parts, or too many to see: they bind no two ranks (alltoallv)"
@@ -56,10 +58,11 @@ EARLIER = "events are read, up to {}, where the file breaks off"
 
 
 def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the trace of a rank, and a line for each kind of event left out.
+    """Returns the trace of a rank, in a list, and reason -> number of omitted events.
 
     Raises:
-        UsageError: the file is damaged, has no collectives, or several ranks.
+        UsageError: the file is damaged.
+        NoTraceError: the file has no collectives, or several ranks.
     """
     blocks = Blocks(path, msgspec.json.Decoder(list[Event | None]))
     with reading(path):
@@ -75,8 +78,8 @@ def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     if len(events.ranks) > 1:
         raise NoTraceError(f"'{path}' has {len(events.ranks)} ranks, as a merged trace has; give a file for each rank")
     if not gathered.calls:
-        why = f" ({'; '.join(f'{count} {what}' for what, count in skipped.items())})" if skipped else ""
-        raise NoTraceError(f"'{path}' has no collectives that last until they are done{why}")
+        reasons = f" ({'; '.join(f'{count} {reason}' for reason, count in skipped.items())})" if skipped else ""
+        raise NoTraceError(f"'{path}' has no collectives that last until they are done{reasons}")
     ranks = (information.get("rank"), stated_rank, *events.ranks, UNKNOWN_RANK)
     rank = next(int(candidate) for candidate in ranks if candidate is not None)
     host = next((str(blocks.head[key]) for key in ("hostname", "host_name") if blocks.head.get(key)), "")
@@ -85,7 +88,7 @@ def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
 
 
 def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Returns the ranks of each process group that `distributedInfo` has."""
+    """Returns process group -> ranks, from the field `distributedInfo` of the file; "" is the group of all ranks."""
     groups = {}
     for group in information.get("pg_config") or []:
         if isinstance(group, dict):
@@ -100,30 +103,36 @@ def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 def groups_of_threads(stamps: list[Stamp], information: Mapping[str, Any]) -> dict[tuple[object, object], str]:
     """Returns the process group of each thread with annotations of the host; "": ambiguous.
 
-    The trace has no field for the group of gloo's calls. Each group makes its own threads, two of gloo, one of MPI
-    (pytorch/pytorch, ProcessGroupGloo.cpp, ProcessGroupMPI.cpp), so that they are in the groups' order if all are seen.
+    The trace has no field for the group of gloo's calls. Each group has its own threads, two with gloo, one with MPI
+    (pytorch/pytorch, ProcessGroupGloo.cpp, ProcessGroupMPI.cpp). So threads are in the order of the groups if all
+    threads are in the trace.
     """
     group_of = {}
-    for library, each in (("gloo", 2), ("mpi", 1)):
+    for library, threads_per_group in (("gloo", 2), ("mpi", 1)):
         entries = [entry for entry in information.get("pg_config") or [] if isinstance(entry, dict)]
         names = [str(entry["pg_name"]) for entry in entries if library in str(entry.get("backend_config", library))]
         library_threads = {stamp.thread for stamp in stamps if stamp.name.startswith(f"{library}:")}
         threads = sorted(library_threads, key=lambda thread: int(str(thread[1])) if str(thread[1]).isdigit() else 0)
-        certain = len(names) == 1 or len(threads) == each * len(names)
+        certain = len(names) == 1 or len(threads) == threads_per_group * len(names)
         for index, thread in enumerate(threads if names else []):
-            group_of[thread] = names[min(index // each, len(names) - 1)] if certain else ""
+            group_of[thread] = names[min(index // threads_per_group, len(names) - 1)] if certain else ""
     return group_of
 
 
 def ranks_in(value: object) -> tuple[int, ...]:
-    """Returns ranks, of a list or a text of one; none if the text was shortened: more than 30 are "[0, 1, ..., 63]"."""
+    """Parses ranks: a list, or its text; empty if the text is shortened, e.g. "[0, 1, ..., 63]" for more than 30."""
     if isinstance(value, str):
         return () if "..." in value else tuple(int(number) for number in re.findall(r"\d+", value))
     return tuple(int(number) for number in value) if isinstance(value, list) else ()
 
 
 def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Returns the ranks of the group of a call; empty: the trace has no such field."""
+    """Returns the ranks of the group of a call; empty: unknown.
+
+    Args:
+        arguments: of the call's event.
+        groups: from `groups_of`.
+    """
     ranks = ranks_in(arguments.get("Process Group Ranks")) or groups.get(str(arguments.get("Process Group Name")), ())
     size = int(arguments.get("Group size") or 0)
     if not ranks and size:
@@ -135,30 +144,31 @@ def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]])
 
 
 class Kineto:
-    """Gathers the calls of PyTorch's traces, and of others that have kernels of collectives.
+    """Gathers the calls of PyTorch's traces, and of other traces with kernels of collectives.
 
     Attributes:
-        gathered: calls, by group.
+        gathered: receives the calls, by group.
         events: collective events of the file.
-        base: what its stamps count from, ns.
-        information: `distributedInfo`.
-        unnamed: calls that name no group, of each device.
+        base: time that the stamps of the file count from, ns.
+        information: field `distributedInfo` of the file.
+        groups: process group -> ranks.
+        unnamed: calls without a group, by device.
     """
 
     def __init__(self, gathered: Gathered, events: CollectiveEvents, base: int, information: Mapping[str, Any]) -> None:
         self.gathered, self.events, self.base, self.information = gathered, events, base, information
         self.groups = groups_of(information)
-        self.unnamed = OfDevices()
+        self.unnamed = DeviceCalls()
 
     def gather(self) -> int | None:
-        """Gathers all calls; returns the rank if their parameters have it."""
+        """Gathers all calls; returns the rank if it is in the parameters of calls, else None."""
         stamps = self.events.stamps
         callers = {
             parameters.arguments["External id"]: parameters
             for parameters in stamps["parameters"]
             if "External id" in parameters.arguments
         }
-        for stamp in together(list(with_annotations(stamps["kernel"], stamps["device"]))):
+        for stamp in kernels_of_calls(list(with_annotations(stamps["kernel"], stamps["device"]))):
             caller = callers.get(stamp.arguments.get("External id"))
             self.add(stamp, (caller.arguments if caller else {}) | stamp.arguments)
         calls = Callers(stamps["parameters"])
@@ -177,30 +187,38 @@ class Kineto:
         return self.rank()
 
     def rank(self) -> int | None:
-        """Returns the rank from the parameters of calls."""
+        """Returns the rank from the parameters of calls; None: unknown."""
         for parameters in self.events.stamps["parameters"]:
             arguments, ranks = parameters.arguments, members(parameters.arguments, self.groups)
             local_rank = arguments.get("Rank")
-            # Of a rooted one, Rank is the root; of point-to-point calls, the other.
-            bound = normalize(str(arguments.get("Collective name", "")))
-            if bound and bound not in ROOTED and isinstance(local_rank, int) and 0 <= local_rank < len(ranks):
+            # In collectives with a root, "Rank" is the root; in point-to-point calls, it is the peer.
+            operation = normalize(str(arguments.get("Collective name", "")))
+            if operation and operation not in ROOTED and isinstance(local_rank, int) and 0 <= local_rank < len(ranks):
                 return ranks[local_rank]
         return None
 
     def add(self, stamp: Stamp, arguments: Mapping[str, Any]) -> None:
-        """Adds a call, or counts the reason to omit it."""
+        """Adds a call, or counts the reason to omit it.
+
+        Args:
+            stamp: of the call.
+            arguments: of the call, from all of its events.
+        """
         label, kernel = str(arguments.get("Collective name") or stamp.name), stamp.kernel
-        # A kernel does several operations, and has the name of one: its arguments are right (NVIDIA/nccl, issue 739).
-        named = kernel is not None and (kernel.from_option or "Collective name" not in arguments)
-        operation = kernel.operation if kernel and named else normalize(label)
+        # Arguments have precedence: NCCL uses one kernel, with one name, for several operations (nccl issue 739).
+        if kernel is not None and (kernel.from_option or "Collective name" not in arguments):
+            operation: str | None = kernel.operation
+        else:
+            operation = normalize(label)
         if not operation:
-            points = POINT_TO_POINT.search(label) or "SendRecv" in label
-            self.gathered.skipped[OF_POINTS if points else UNKNOWN_CALLS] += 1
+            is_point_to_point = POINT_TO_POINT.search(label) or "SendRecv" in label
+            self.gathered.skipped[OF_POINTS if is_point_to_point else UNKNOWN_CALLS] += 1
             return
         if stamp.exit <= stamp.entry:
             self.gathered.skipped[LOST] += 1
             return
         if operation in ("alltoall", "alltoallv"):
+            # An all-to-all with an empty part does not make every rank wait for every other, like alltoallv.
             sizes = f"{arguments.get('In split size', '')} {arguments.get('Out split size', '')}"
             sizes_known = re.search(r"[1-9]", sizes) and "..." not in sizes
             if re.search(r"\b0\b", sizes) or "..." in sizes or (operation == "alltoallv" and not sizes_known):
@@ -211,8 +229,8 @@ class Kineto:
         ranks = members(arguments, self.groups)
         root = arguments.get("Rank") if operation in ROOTED else None
         root = ranks[root] if isinstance(root, int) and 0 <= root < len(ranks) else -1
-        elements, each = arguments.get("In msg nelems"), BYTES.get(str(arguments.get("dtype")).lower())
-        size = elements * each if isinstance(elements, int) and each else -1
+        elements, element_bytes = arguments.get("In msg nelems"), BYTES.get(str(arguments.get("dtype")).lower())
+        size = elements * element_bytes if isinstance(elements, int) and element_bytes else -1
         number = arguments.get("Seq")
         number = number if isinstance(number, int) else -1
         call = Call(operation, stamp.entry + self.base, stamp.exit + self.base, number, root, size)
@@ -228,11 +246,14 @@ class Kineto:
 
 
 def with_annotations(kernels: list[Stamp], annotations: list[Stamp]) -> Iterator[Stamp]:
-    """Yields kernels with the arguments of enclosing annotations, and annotations without kernels (done by copies)."""
+    """Yields kernels with the arguments of the annotations around them, and annotations without kernels.
+
+    An annotation has no kernel if copies do the work.
+    """
     of_thread: defaultdict[tuple[object, object], list[Stamp]] = defaultdict(list)
     for stamp in sorted(kernels, key=lambda stamp: stamp.entry):
         of_thread[stamp.thread].append(stamp)
-    around: dict[int, Stamp] = {}
+    around: dict[int, Stamp] = {}  # id of a kernel's stamp -> annotation around it
     for annotation in annotations:
         candidates = of_thread[annotation.thread]
         index = bisect_left(candidates, annotation.entry - SLACK, key=lambda stamp: stamp.entry)
@@ -249,15 +270,15 @@ def with_annotations(kernels: list[Stamp], annotations: list[Stamp]) -> Iterator
             yield kernel
             continue
         named = {"Collective name": enclosing.name} if kernel.kernel and not kernel.kernel.operation else {}
-        yield kernel.with_arguments(named | enclosing.arguments | kernel.arguments)
+        yield kernel._replace(arguments=named | enclosing.arguments | kernel.arguments)
 
 
-def together(kernels: list[Stamp]) -> list[Stamp]:
-    """Returns stamps from the first to the last kernel of each call: one call may start several."""
+def kernels_of_calls(kernels: list[Stamp]) -> list[Stamp]:
+    """Combines the kernels of each call into a stamp from the first begin to the last end."""
     of_call: dict[object, Stamp] = {}
     for number, stamp in enumerate(kernels):
         call = stamp.arguments.get("External id")
-        # Without parameters it may be another's number: a graph's, which starts many.
+        # Without parameters, the id may be that of a CUDA graph, which starts the kernels of many calls.
         key = ("call", call) if call and "Collective name" in stamp.arguments else ("kernel", number)
         first = of_call.setdefault(key, stamp)
         of_call[key] = first._replace(entry=min(first.entry, stamp.entry), exit=max(first.exit, stamp.exit))
@@ -265,7 +286,7 @@ def together(kernels: list[Stamp]) -> list[Stamp]:
 
 
 class Callers:
-    """The `record_param_comms` around annotations of the host."""
+    """Finds the event `record_param_comms` around an annotation of the host."""
 
     def __init__(self, parameters: list[Stamp]) -> None:
         self.of_thread: defaultdict[tuple[object, object], list[Stamp]] = defaultdict(list)
@@ -273,8 +294,11 @@ class Callers:
             self.of_thread[stamp.thread].append(stamp)
 
     def around(self, stamp: Stamp) -> dict[str, Any]:
-        """Returns the parameters of the call in which an annotation begins; calls must come in order of time."""
-        waiting = self.of_thread[stamp.thread]
-        while waiting and waiting[-1].exit < stamp.entry:
-            waiting.pop()
-        return waiting[-1].arguments if waiting and waiting[-1].entry <= stamp.entry else {}
+        """Returns the parameters of the call in which an annotation begins; empty: there is no such call.
+
+        Annotations must be passed in order of time, since earlier calls are dropped.
+        """
+        later_calls = self.of_thread[stamp.thread]  # the earliest is the last
+        while later_calls and later_calls[-1].exit < stamp.entry:
+            later_calls.pop()
+        return later_calls[-1].arguments if later_calls and later_calls[-1].entry <= stamp.entry else {}

@@ -1,4 +1,8 @@
-"""The events of a Chrome trace that describe collectives, by kind; the collectives of XLA."""
+"""Finds the events of a Chrome trace that describe collectives, by kind, and gathers the collectives of XLA.
+
+chrome.py gathers the collectives of PyTorch from the same events. A stamp is an event with a begin and an end. Only
+stamps that last until the collective is done can be used to compare clocks; others are counted as left out.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +23,23 @@ from downbeat.align.formats.kernels import (
     UNKNOWN_CALLS,
     Kernel,
     Kernels,
-    looks_like_one,
+    looks_like_collective,
     stranger,
 )
 
-PARAMETERS = "record_param_comms"
+PARAMETERS = "record_param_comms"  # PyTorch's event with the parameters of a collective
+# Names of annotations of libraries that run on the host, and on the device.
 HOST = re.compile(r"^(gloo|mpi):")
 DEVICE = re.compile(r"^(nccl|rccl|xccl|hccl|ucc):(?!:)")
+# Names of XLA's operations: the collective, the half of an asynchronous one, and a number.
 XLA = re.compile(
     r"^(all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|collective-broadcast)"
     r"(-start|-done)?((?:\.[\w.]+)?)$"
 )
-OF_DEVICES = ("kernel", "mtia_ccp_events", "")  # categories; exporters of XPlane and Ascend write none
-OF_HOSTS = re.compile(r"cpu|user_annotation|python|runtime|driver|overhead|trace|ac2g|fwdbwd", re.IGNORECASE)
-OF_RANKS = re.compile(r"^\W*rank[ :_-]*(\d+)\b", re.IGNORECASE)
+DEVICE_CATEGORIES = ("kernel", "mtia_ccp_events", "")  # exporters of XPlane and Ascend write no category
+HOST_CATEGORIES = re.compile(r"cpu|user_annotation|python|runtime|driver|overhead|trace|ac2g|fwdbwd", re.IGNORECASE)
+RANK_IN_NAME = re.compile(r"^\W*rank[ :_-]*(\d+)\b", re.IGNORECASE)  # in the name of a process
+# Reasons why events are left out, as they are printed.
 NO_END = "collectives without an end"
 QUEUED = "stamps of a library on the host: they end once the work is queued"
 ON_HOSTS = "stamps of XLA's operations on the host: they end once the work is queued"
@@ -40,7 +47,7 @@ LEFT_OUT_KINDS = {"queued": QUEUED, "left out": LEFT_OUT}
 
 
 class Event(msgspec.Struct):
-    """The fields that are read of an event; numbers in the digits of the file."""
+    """The fields of an event that are read; numbers keep the digits of the file."""
 
     name: Any = ""
     cat: Any = ""
@@ -54,29 +61,25 @@ class Event(msgspec.Struct):
 
 
 class Stamp(NamedTuple):
-    """An event that may be a collective: its name, times (ns), thread and arguments; and what a kernel's name says."""
+    """An event that may be a collective."""
 
     name: str
-    entry: int
-    exit: int
-    thread: tuple[object, object]
+    entry: int  # begin, ns
+    exit: int  # end, ns
+    thread: tuple[object, object]  # process and thread
     arguments: dict[str, Any]
-    kernel: Kernel | None = None
-
-    def with_arguments(self, arguments: dict[str, Any]) -> Stamp:
-        """Returns the same with other arguments."""
-        return self._replace(arguments=arguments)
+    kernel: Kernel | None = None  # the meaning of a kernel's name; None: not a kernel
 
 
 @dataclass
 class CollectiveEvents:
-    """The events of a file that say something of collectives, by kind.
+    """The events of a file that describe collectives, by kind.
 
     Attributes:
-        stamps: of each kind: parameters, kernel, device, host, xla; "kernel of xla" names its operation.
-        skipped: events left out, by kind.
-        processes: names.
-        ranks: that names of processes say.
+        stamps: kind -> events: parameters, kernel, device, host, xla; a "kernel of xla" names XLA's operation.
+        skipped: reason -> number of events that are left out.
+        processes: process -> its name.
+        ranks: ranks in the names of processes.
     """
 
     stamps: defaultdict[str, list[Stamp]] = field(default_factory=lambda: defaultdict(list))
@@ -85,7 +88,7 @@ class CollectiveEvents:
     ranks: set[int] = field(default_factory=set)
 
     def add(self, kind: str, stamp: Stamp) -> None:
-        """Adds an event."""
+        """Adds an event of a kind (`kind_of`), or counts it as left out."""
         if kind in LEFT_OUT_KINDS:
             self.skipped[LEFT_OUT_KINDS[kind]] += 1
             return
@@ -93,37 +96,42 @@ class CollectiveEvents:
         self.stamps["kernel of xla" if of_xla else kind].append(stamp)
 
     def on_device(self, process: object) -> bool:
-        """Whether a process is not known to be one of the host."""
+        """Returns true unless the name of a process says that it runs on the host."""
         return not self.processes.get(process, "").startswith("/host")
 
 
 def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kernel | None] | None:
     """Returns the kind of an event by its name and category, and the meaning of a kernel's name.
 
-    None: the event does not describe a collective.
+    Returns None if the event does not describe a collective. Kind "queued": it ends too early, once the work is queued.
+    Kind "stranger": an unknown kernel that looks like a collective's.
     """
     if not isinstance(name, str):
         return None
-    word = "" if category is None else str(category).lower()
+    category = "" if category is None else str(category).lower()
+    on_host = HOST_CATEGORIES.search(category)
     if name == PARAMETERS:
         return "parameters", None
-    if not OF_HOSTS.search(word):
+    if not on_host:
         kernel = kernels.find(name)
-        if kernel is not None and (kernel.from_option or word in OF_DEVICES):
+        if kernel is not None and (kernel.from_option or category in DEVICE_CATEGORIES):
             return ("left out" if kernel.operation == NONE else "kernel"), kernel
     if HOST.match(name):
         return "host", None
     if DEVICE.match(name):
-        return ("device" if word == "gpu_user_annotation" else "queued"), None
+        return ("device" if category == "gpu_user_annotation" else "queued"), None
     if XLA.match(name):
         return "xla", None
-    return ("stranger", None) if not OF_HOSTS.search(word) and looks_like_one(name) else None
+    if not on_host and looks_like_collective(name):
+        return "stranger", None
+    return None
 
 
 def collective_events(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEvents:
-    """Returns the events of a file that say something of collectives.
+    """Returns the events of a file that describe collectives.
 
-    An event has its length (X), or is one of begin and end: of a thread (B, E), or of an id (b, e).
+    An event has its length (phase X), or is the begin or the end of a pair: of the same thread (B, E), or of the same
+    id (b, e). Events of phase M name processes.
     """
     result = CollectiveEvents()
     kinds: dict[tuple[object, object], tuple[str, Kernel | None] | None] = {}
@@ -157,7 +165,7 @@ def collective_events(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEven
                 result.add(kind, stamp_of(event, kernel))
             else:
                 result.skipped[NO_END] += 1
-    result.skipped[NO_END] += sum(kind is not None for some in begun.values() for _, kind, _ in some)
+    result.skipped[NO_END] += sum(kind is not None for begins in begun.values() for _, kind, _ in begins)
     strangers = [stamp.name for stamp in result.stamps.pop("stranger", []) if result.on_device(stamp.thread[0])]
     if strangers:
         result.skipped[stranger(strangers[0])] += len(strangers)
@@ -165,22 +173,28 @@ def collective_events(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEven
 
 
 def name_process(events: CollectiveEvents, event: Event) -> None:
-    """Keeps the name of a process."""
+    """Stores the name of a process, and the rank in it."""
     if event.name not in ("process_name", "process_labels") or not bytes(event.args):
         return
     arguments = msgspec.json.decode(event.args)
     text = str(arguments.get("name") or arguments.get("labels") or "") if isinstance(arguments, dict) else ""
     if event.name == "process_name":
         events.processes[event.pid] = text
-    match = OF_RANKS.match(text)
+    match = RANK_IN_NAME.match(text)
     if match:
         events.ranks.add(int(match[1]))
 
 
 def stamp_of(event: Event, kernel: Kernel | None, end: msgspec.Raw | None = None) -> Stamp:
-    """Returns an event with its times; without a length, up to the stamp of its end."""
+    """Returns an event as a stamp.
+
+    Args:
+        event: with a length, or the begin of a pair.
+        kernel: the meaning of its name; None: not a kernel.
+        end: time of the end of a pair; None: the event has a length.
+    """
     begin = nanoseconds(event.ts)
-    # Rounded up: Kineto's stamps are whole ns, XPlane's have ps.
+    # Ends are rounded up, so that stamps are not too short: XPlane's stamps have ps.
     until = nanoseconds(end, up=True) if end else nanoseconds(event.ts, up=True) + nanoseconds(event.dur, up=True)
     arguments = msgspec.json.decode(event.args) if bytes(event.args) else {}
     thread = (event.pid, event.tid)
@@ -194,10 +208,11 @@ PAIRED_EVENTS = "starts or ends of asynchronous collectives without the other"
 LASTING = "starts of asynchronous collectives last as long as their kernels, as on GPUs: taken as the whole"
 
 
-class OfDevices:
-    """Calls of each device, by group.
+class DeviceCalls:
+    """The calls of each device of a host, by group, combined into calls of the host.
 
-    Each device waits for each of another host's, so that the host's calls are from the last begin to the first end.
+    In a collective, each device waits for all devices, also those of other hosts. So a call of the host begins when its
+    last device begins, and ends when its first device ends.
     """
 
     def __init__(self) -> None:
@@ -208,7 +223,7 @@ class OfDevices:
         self.calls[group][device].append(call)
 
     def gather(self, gathered: Gathered) -> None:
-        """Gathers the calls of the host."""
+        """Adds the combined calls of the host to `gathered`; leaves out groups whose devices had different calls."""
         for group, devices in self.calls.items():
             ordered = [sorted(calls, key=lambda call: call.entry) for calls in devices.values()]
             if len({tuple(call.operation for call in calls) for calls in ordered}) > 1:
@@ -224,26 +239,36 @@ class OfDevices:
 
 
 def stamps_of(events: CollectiveEvents, gathered: Gathered) -> Iterator[Stamp]:
-    """Yields the operations of devices: those of kernels that name theirs (GPUs), too, if there is no row of these."""
-    rows = set()
+    """Yields XLA's operations on devices.
+
+    On GPUs, kernels name their operation; they are used for operations that have no stamps of their own.
+    """
+    with_stamps = set()
     for stamp in events.stamps["xla"]:
         if events.on_device(stamp.thread[0]):
-            rows.add((stamp.thread[0], stamp.name))
+            with_stamps.add((stamp.thread[0], stamp.name))
             yield stamp
         else:
             gathered.skipped[ON_HOSTS] += 1
     for stamp in events.stamps["kernel of xla"]:
         name = str(stamp.arguments["hlo_op"])
-        if (stamp.thread[0], name) not in rows:
+        if (stamp.thread[0], name) not in with_stamps:
             yield stamp._replace(name=name)
 
 
 def gather_xla(gathered: Gathered, events: CollectiveEvents, base: int) -> None:
-    """Gathers calls of XLA's programs: a group for each operation of a program, which all of its devices run."""
-    devices = OfDevices()
+    """Gathers calls of XLA's programs: a group for each operation of a program, which all of its devices run.
+
+    Args:
+        gathered: receives the calls.
+        events: of the file.
+        base: time that stamps count from, ns.
+    """
+    devices = DeviceCalls()
     begun: dict[tuple[object, str, str], Stamp] = {}
     stamps = sorted(stamps_of(events, gathered), key=lambda candidate: candidate.entry)
-    # On GPUs a start lasts as long as its kernel, and nothing is its end. On TPUs it is short.
+    # An asynchronous collective has a start and a done event on TPUs. On GPUs, the start lasts as long as the kernel,
+    # and there is no done event: the start is taken as the whole call.
     paired = {stamp.thread[0] for stamp in stamps if "-done" in stamp.name}
     for stamp in stamps:
         name = XLA.match(stamp.name)

@@ -1,4 +1,4 @@
-"""Names of kernels of collectives: one table, by what they do, which `--kernel` extends."""
+"""Recognizes kernels of collectives by their names, with a table that option --kernel extends."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from downbeat.align.calls import normalize
 from downbeat.align.matching import ORDERING
 from downbeat.errors import UsageError
 
-NONE = "none"  # kernels that are left out
+NONE = "none"  # operation of kernels that are left out
 OPERATIONS = (*ORDERING, "allgatherv", "alltoallv", NONE)
 POINT_TO_POINT = re.compile(
     r"(^|[:_])(_?i?send|_?i?recv|_?receive|_?batch_?send|recv_?any_?source|permute)", re.IGNORECASE
 )
-LOOKS_LIKE_ONE = re.compile(
+LOOKS_LIKE_COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|cross_device_reduce|(nccl|rccl|msccl|hccl|xccl|hcom_|nvshmem)",
     re.IGNORECASE,
 )
+# Reasons why events are left out, as they are printed.
 OF_POINTS = "point-to-point calls"
 UNKNOWN_CALLS = "calls of the library whose operation neither their name nor their arguments say"
 LEFT_OUT = "kernels that --kernel leaves out"
 
 
 class KernelRow(NamedTuple):
-    """Kernels of a family.
+    """A row of the table: a family of kernels.
 
     Attributes:
-        pattern: anywhere in their names without parameters; a group `group` in it is the process group.
-        operation: of all of them; empty: their arguments say it, else it follows the pattern in the name.
-        option: as it was given with `--kernel`; empty: known here.
+        pattern: matches anywhere in a kernel's name without parameters; its group `group` is the process group.
+        operation: of all kernels of the family; empty: the arguments of a kernel have it, or the name after the match.
+        option: text of the option --kernel; empty: a row of `FAMILIES`.
     """
 
     pattern: re.Pattern[str]
@@ -55,12 +56,12 @@ FAMILIES = tuple(
 
 
 class Kernel(NamedTuple):
-    """A kernel, as far as its name says.
+    """The meaning of a kernel's name.
 
     Attributes:
-        operation: MPI's name; empty: the name does not say it.
-        from_option: `--kernel` gives the operation, which overrides the arguments.
-        group: process group that the name says; empty: none.
+        operation: MPI's name; empty: not in the name.
+        from_option: True: the operation is from option --kernel, and overrides the arguments of the kernel.
+        group: process group; empty: not in the name.
     """
 
     operation: str
@@ -70,18 +71,18 @@ class Kernel(NamedTuple):
 
 @dataclass
 class Kernels:
-    """The table, and how often each row of the user was used.
+    """The table of kernels, and the options that matched a kernel.
 
     Attributes:
-        rows: in the order in which they are asked.
-        used: rows of `--kernel` that a kernel had.
+        rows: the first row that matches counts.
+        used: texts of options --kernel that matched a kernel.
     """
 
     rows: tuple[KernelRow, ...] = FAMILIES
     used: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Kernel | None:
-        """Returns the meaning of a kernel's name; None: it is of no known family."""
+        """Returns the meaning of a kernel's name; None: no row matches."""
         bare = re.split(r"[<(]", name, maxsplit=1)[0]
         for row in self.rows:
             match = row.pattern.search(bare)
@@ -93,13 +94,13 @@ class Kernels:
         return None
 
 
-def looks_like_one(name: str) -> bool:
-    """Whether a kernel of no known family looks like one of a collective."""
-    return LOOKS_LIKE_ONE.search(re.split(r"[<(]", name, maxsplit=1)[0]) is not None
+def looks_like_collective(name: str) -> bool:
+    """Returns true if the name of a kernel looks like a collective's, for kernels of no known family."""
+    return LOOKS_LIKE_COLLECTIVE.search(re.split(r"[<(]", name, maxsplit=1)[0]) is not None
 
 
 def stranger(name: str) -> str:
-    """Returns the note on kernels that look like a collective's, with the name of one."""
+    """Returns the reason why kernels that look like a collective's are left out, given the name of one of them."""
     bare = re.split(r"[<(]", name, maxsplit=1)[0].removeprefix("void ")
     return (
         "kernels look like collectives, but are of no known family: if each rank waits in them for all, "
@@ -108,13 +109,13 @@ def stranger(name: str) -> str:
 
 
 def kernels_of(options: Iterable[str]) -> Kernels:
-    """Returns the table with rows of the user before it.
+    """Returns the table, with the rows of the user before `FAMILIES`.
 
     Args:
-        options: each PATTERN=OPERATION; the pattern is a regular expression, the operation one of `OPERATIONS`.
+        options: values of --kernel, PATTERN=OPERATION: a regular expression, and one of `OPERATIONS`.
 
     Raises:
-        UsageError: one is not so.
+        UsageError: an option does not have this form, or its pattern matches every name.
     """
     rows = []
     for option in options:

@@ -1,6 +1,6 @@
-"""Traces of Score-P and others in OTF2: an archive has all ranks.
+"""Reads traces in OTF2, which Score-P and other tools write: an archive has all ranks.
 
-Its library moves stamps as the archive's own clock offsets say. Errors that those leave are found here.
+The OTF2 library corrects stamps by the clock offsets in the archive. `downbeat align` finds the errors that remain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAGIC = b"\x03\x42OTF2"
 
 
 def recognizes(path: Path) -> bool:
-    """Whether there is an archive: its anchor file (traces.otf2), by its first bytes, or the directory of one."""
+    """Returns true for the anchor file of an archive (traces.otf2), by its first bytes, or the directory with it."""
     anchor = anchor_of(path)
     if anchor is None:
         return False
@@ -31,16 +31,16 @@ def recognizes(path: Path) -> bool:
 
 
 def anchor_of(path: Path) -> Path | None:
-    """Returns the anchor file of an archive, None if a directory has none."""
+    """Returns the anchor file of an archive: the path itself, or a file in the directory; None: it has none."""
     return next(iter(sorted(path.glob("*.otf2"))), None) if path.is_dir() else path
 
 
 def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of an archive's processes, and a line for each kind of event left out.
+    """Returns the traces of an archive's processes, and reason -> number of omitted events.
 
     Raises:
         UsageError: the archive is damaged, or has no collectives.
-        DownbeatError: the library for it is not there.
+        DownbeatError: the OTF2 library is not installed.
     """
     try:
         import _otf2
@@ -57,17 +57,18 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
 
 
 def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of an open archive's processes, and a line for each kind of event left out."""
+    """Like `read`, for an open archive."""
     definitions = archive.definitions
     clock = definitions.clock_properties
     resolution, offset = int(clock.timer_resolution), int(clock.global_offset)
-    since = int(clock.realtime_timestamp)
-    base = since if since < 2**63 else 0  # undefined: all bits
+    began = int(clock.realtime_timestamp)
+    base = began if began < 2**63 else 0  # all bits are set if the time is undefined
 
     def nanoseconds(ticks: int) -> int:
+        """Returns the time of a stamp since 1970, ns; since the begin if the time of the begin is undefined."""
         return (ticks - offset) * 10**9 // resolution + base
 
-    # The places of threads that call MPI are their ranks in the job.
+    # The position of a thread in the group of all threads that call MPI is its rank in the job.
     threads = next((group.members for group in definitions.groups if is_world(group)), ())
     ranks = {location: rank for rank, location in enumerate(threads)}
     gathered: defaultdict[int, Gathered] = defaultdict(Gathered)
@@ -103,7 +104,7 @@ def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], Counter[
 
 
 def is_world(group: Group) -> bool:
-    """Whether a group has all threads that call MPI."""
+    """Returns true for the group of all threads that call MPI."""
     kind, paradigm = str(group.group_type), str(group.paradigm)
     return kind.endswith(".COMM_LOCATIONS") and paradigm.endswith(".MPI")
 

@@ -1,4 +1,4 @@
-"""Traces of libdownbeat-preload, on each process' own clock: what it knows of a global one is not used."""
+"""Reads traces of libdownbeat-preload on the clock of each process; its global clock is not used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ recognizes = is_trace
 
 
 def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of a job's processes, and a line for each kind of event left out.
+    """Returns the traces of a job's processes, and reason -> number of omitted events.
 
     Raises:
         UsageError: the trace is damaged, or has no collectives.
@@ -34,8 +34,8 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
     records = recording.records[kept]
     left_out["records that were dropped as it was recorded"] = int(recording.processes.records_dropped.sum())
     if not len(records):
-        why = "; ".join(f"{count} {what}" for what, count in (+left_out).items())
-        raise UsageError(f"'{path}' has no collectives" + (f" to align by: {why}" if why else ""))
+        reasons = "; ".join(f"{count} {reason}" for reason, count in (+left_out).items())
+        raise UsageError(f"'{path}' has no collectives" + (f" to align by: {reasons}" if reasons else ""))
     by_rank: dict[int, list[Calls]] = {}
     groups = pd.Series(range(len(records))).groupby([records.rank, records.communicator.codes])
     key: Any
@@ -57,12 +57,15 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
 
 
 def blocking_collectives(records: Records) -> tuple[Ints, NDArray[np.str_], Counter[str]]:
-    """The records that clocks can be compared by, the operation of all records, and counts of others by reason."""
+    """Returns indices of records that clocks can be compared by, operations of all records, and counts of the others.
+
+    The counts are by reason.
+    """
     words = records.operation
     normal = np.array([normalize(f"MPI_{word}") or "" for word in words.categories], dtype=np.str_)
     operation = normal[words.codes] if len(records) else normal[:0]
-    # From begin to end of one that does not block, a process computes: that is not waiting, and says little of clocks.
-    # Between two groups, a rank waits for those of the other one, which may be another job's.
+    # During a nonblocking collective, a process computes instead of waiting, so its stamps do not compare clocks. In a
+    # collective between two groups, a rank waits for the other group, which may belong to another job.
     reasons = {
         "calls of other operations": operation == "",
         "collectives without an end": ~records.complete,
@@ -73,9 +76,9 @@ def blocking_collectives(records: Records) -> tuple[Ints, NDArray[np.str_], Coun
     }
     left_out: Counter[str] = Counter()
     kept = np.ones(len(records), dtype=bool)
-    for what, reason in reasons.items():
-        left_out[what] = int((kept & reason).sum())
-        kept &= ~reason
+    for reason, flags in reasons.items():
+        left_out[reason] = int((kept & flags).sum())
+        kept &= ~flags
     return np.flatnonzero(kept), operation, left_out
 
 
@@ -83,15 +86,16 @@ def calls_of_rank(group: str, records: Records, operation: NDArray[np.str_], mem
     """Returns the calls of a rank on a communicator, by time of entry.
 
     Args:
-        group: the communicator's name.
-        records: of them.
-        operation: of each.
+        group: name of the communicator.
+        records: of the calls.
+        operation: of each record.
         members: as in `Recording.members`.
     """
     ranks = np.array([*members, -1], dtype=np.int64)
     root = np.nan_to_num(records.root, nan=-1).astype(np.int64)
 
     def whole(values: NDArray[Any], scale: float = 1.0) -> Integers:
+        """Rounds scaled values to integers; -1 for NaN."""
         numbers: Integers = np.rint(np.nan_to_num(values, nan=-1) * scale).astype(np.int64)
         return numbers
 

@@ -1,4 +1,4 @@
-"""Traces of several ranks as one Chrome trace, which Perfetto opens: on the common axis."""
+"""Writes traces on the common axis as Chrome traces, which Perfetto opens: one file for all ranks, or one per rank."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from downbeat.errors import UsageError, reading
 from downbeat.files import replacing, zipped
 from downbeat.text import exact_microseconds
 
-Corrected = Callable[[int, Integers], Integers]  # of a rank's stamps (ns on its clock), the same on the common axis
+Corrected = Callable[[int, Integers], Integers]  # (rank, times on its clock, ns) -> times on the common axis, ns
 
 UNKNOWN_FIELD = re.compile("Object contains unknown field `(.*)` - at", re.DOTALL)
-TID = 8  # place of the last field with a name of its own
+LAST_NAMED = 8  # index of the last field in `WholeEvents.names` whose attribute has the field's name
 METADATA = msgspec.Raw(b'"M"')
 ZERO = msgspec.Raw(b"0.000")
-MOST_PLAIN = 20  # characters of a stamp that may not fit 64 bits
+MAX_CHARACTERS = 20  # a stamp of fewer characters fits 64 bits in ns
 NAME, ORDER = msgspec.Raw(b'"process_name"'), msgspec.Raw(b'"process_sort_index"')
 
 
 class Times(msgspec.Struct):
-    """When an event is."""
+    """The phase and the begin of an event."""
 
     ph: Any = ""
     ts: msgspec.Raw = msgspec.Raw()
 
 
 class WholeEvents:
-    """Decodes events with all of their fields, each as its text.
+    """Decodes events with all of their fields; values stay JSON text, so that they can be written unchanged.
 
-    Objects with attributes are twice as quick as dictionaries. A field that no event before had becomes an attribute.
+    An event is an object with an attribute per field, which is twice as fast as a dictionary. When an event has a new
+    field, the class of events gets another attribute.
     """
 
     def __init__(self) -> None:
@@ -49,8 +50,8 @@ class WholeEvents:
 
     @staticmethod
     def decoder_of(names: Sequence[str]) -> msgspec.json.Decoder[Any]:
-        """Returns a decoder of lists of events with these fields. Those that this module reads keep their name."""
-        attributes = {f"field{index}" if index > TID else name: name for index, name in enumerate(names)}
+        """Returns a decoder of lists of events with these fields; attributes that this module uses keep their names."""
+        attributes = {f"field{index}" if index > LAST_NAMED else name: name for index, name in enumerate(names)}
         fields = [(attribute, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for attribute in attributes]
         event = msgspec.defstruct("WholeEvent", fields, rename=attributes, forbid_unknown_fields=True, gc=False)
         return msgspec.json.Decoder(list[event | None])  # type: ignore[valid-type]
@@ -75,15 +76,15 @@ class WholeEvents:
 
 
 def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) -> None:
-    """Writes traces of all ranks as one, gzip if its name ends in .gz.
+    """Writes the traces of all ranks to one file, gzip if its name ends in .gz.
 
-    A Chrome trace gives all of its events; of another format the collectives are written. Times are us since the
-    earliest event, to the ns, and `baseTimeNanoseconds` is when that was, as Kineto has it. Each process of each rank
-    has a number of its own, and each arrow (flow) stays within its rank.
+    Of a Chrome trace, all events are written; of another format, the collectives. Times are us since the earliest event
+    with three decimals, and `baseTimeNanoseconds` is the time of that event, as in Kineto's files. Each process of each
+    rank gets a unique number, and each arrow (flow) stays within its rank.
 
     Args:
         traces: of each rank; their files are read again.
-        corrected: gives stamps on the common axis.
+        corrected: converts stamps to the common axis.
         path: of the new file.
 
     Raises:
@@ -105,10 +106,10 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
 
 
 def check_moved(directory: Path, paths: Sequence[Path]) -> None:
-    """Looks whether each trace can be written to a directory under its own name.
+    """Checks that each trace can be written to a directory under its file name.
 
     Raises:
-        UsageError: one is of another format, two have the same name, or one would be overwritten.
+        UsageError: a trace is not a Chrome trace, two have the same name, or one would be overwritten.
     """
     names: dict[str, Path] = {}
     for path in paths:
@@ -122,11 +123,11 @@ def check_moved(directory: Path, paths: Sequence[Path]) -> None:
 
 
 def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
-    """Writes the Chrome trace of a rank with its stamps moved to the common axis, and all else as it was.
+    """Writes the Chrome trace of a rank with its stamps moved to the common axis, and everything else unchanged.
 
     Args:
         trace: of the rank; its file is read again.
-        corrected: gives stamps on the common axis.
+        corrected: converts stamps to the common axis.
         path: of the new file, gzip if its name ends in .gz.
 
     Raises:
@@ -153,20 +154,20 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
 
 
 def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
-    """`nanoseconds` of many texts."""
+    """Converts many numbers like `nanoseconds`; fast if all have three decimals."""
     texts = list(map(bytes, numbers))
     joined = b" ".join(texts)
     if b'"' in joined:  # numbers as strings
         texts = [text.strip(b'"') for text in texts]
         joined = b" ".join(texts)
-    plain = all(text[-4:-3] == b"." and len(text) < MOST_PLAIN for text in texts)
+    plain = all(text[-4:-3] == b"." and len(text) < MAX_CHARACTERS for text in texts)
     if joined and plain and b"e" not in joined and b"E" not in joined:
         return np.fromstring(joined.replace(b".", b""), dtype=np.int64, sep=" ")
     return np.array([nanoseconds(text) for text in texts], dtype=np.int64)
 
 
 def all_microseconds(times: Integers) -> list[msgspec.Raw]:
-    """Returns times in ns as us, exactly."""
+    """Writes times in ns as us with three decimals, exactly."""
     if len(times) and times.min() >= 0:
         pairs = np.stack(np.divmod(times, 1000), axis=1).ravel().tolist()
         return list(map(msgspec.Raw, (b"%d.%03d " * len(times) % tuple(pairs)).split()))
@@ -174,27 +175,27 @@ def all_microseconds(times: Integers) -> list[msgspec.Raw]:
 
 
 def raw(value: object) -> msgspec.Raw:
-    """Returns a value as JSON."""
+    """Returns a value as JSON text."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
 class RankAxis:
-    """The common axis for the events of a rank, and the numbers of its processes there."""
+    """Converts the events of a rank to the common axis, and gives its processes unique numbers."""
 
     def __init__(self, rank: int, corrected: Corrected, base: int, numbers: Iterator[int]) -> None:
         self.rank = rank
         self.corrected = corrected
-        self.base = base
-        self.numbers = numbers
-        self.processes: dict[bytes, msgspec.Raw] = {}
-        self.labels: dict[bytes, str] = {}
+        self.base = base  # time of the earliest event of all ranks on the axis, ns
+        self.numbers = numbers  # unused numbers, shared by all ranks
+        self.processes: dict[bytes, msgspec.Raw] = {}  # number in the rank's file -> unique number
+        self.labels: dict[bytes, str] = {}  # number in the rank's file -> name of the process
 
     def times(self, stamps: Sequence[int] | Integers) -> Integers:
-        """Returns stamps of the rank's clock as ns since the earliest event."""
+        """Converts stamps of the rank's clock to ns since the earliest event."""
         return self.corrected(self.rank, np.asarray(stamps, dtype=np.int64)) - self.base
 
     def process(self, file_pid: bytes, name: str = "") -> msgspec.Raw:
-        """Returns the new number of a process that has another number in the rank's file."""
+        """Returns the unique number of a process, given its number in the rank's file; a name is stored."""
         if name:
             self.labels[file_pid] = name
         number = self.processes.get(file_pid)
@@ -203,25 +204,25 @@ class RankAxis:
         return number
 
     def names(self) -> list[bytes]:
-        """Returns the events that name the processes, and order them by rank."""
+        """Returns the events that name the processes, and sort them by rank."""
         events = []
         for file_pid, number in self.processes.items():
             label = f"rank {self.rank}: {self.labels[file_pid]}" if file_pid in self.labels else f"rank {self.rank}"
-            for what, key, value in (("name", "name", label), ("sort_index", "sort_index", self.rank)):
-                event = {"ph": "M", "name": f"process_{what}", "pid": number, "tid": 0, "args": {key: value}}
+            for key, value in (("name", label), ("sort_index", self.rank)):
+                event = {"ph": "M", "name": f"process_{key}", "pid": number, "tid": 0, "args": {key: value}}
                 events.append(msgspec.json.encode(event))
         return events
 
 
 @dataclass(frozen=True)
 class EventSource:
-    """Where the events of a rank come from.
+    """The source of a rank's events.
 
     Attributes:
         rank: in the job.
-        first: its earliest stamp, ns on its clock.
-        base: what its file's stamps count from, ns.
-        events: gives them on the axis, encoded, a block at a time.
+        first: earliest stamp of the rank, ns on its clock.
+        base: time that the stamps of its file count from, ns.
+        events: yields the events on an axis as JSON text, a block at a time.
     """
 
     rank: int
@@ -231,7 +232,7 @@ class EventSource:
 
 
 def source_of(trace: RankTrace) -> EventSource:
-    """Returns where the events of a rank come from: its file if that is a Chrome trace, else the calls."""
+    """Returns the source of a rank's events: its file if that is a Chrome trace, else its calls."""
     if not chrome.recognizes(trace.path):
         first = min((int(calls.entry.min()) for calls in trace.calls if len(calls.entry)), default=0)
         return EventSource(trace.rank, first, 0, lambda axis: iter([calls_on(trace, axis)]))
@@ -247,22 +248,25 @@ def source_of(trace: RankTrace) -> EventSource:
 
 
 def file_on(path: Path, base: int, axis: RankAxis) -> Iterator[list[bytes]]:
-    """Yields all events of a Chrome trace on the axis, encoded."""
+    """Yields all events of a Chrome trace on the axis as JSON text, a block at a time."""
     for events in Blocks(path, WholeEvents()):
         with reading(path):
-            kept = apart(events, axis)
-            move_stamps(kept, base, axis)
-        yield [joined_events(kept)] if kept else []
+            renumbered = renumber(events, axis)
+            move_stamps(renumbered, base, axis)
+        yield [joined_events(renumbered)] if renumbered else []
     yield axis.names()
 
 
 def joined_events(events: Sequence[Any]) -> bytes:
-    """Returns events as JSON, with commas between them."""
+    """Returns events as JSON text, with commas between them."""
     return msgspec.json.encode(events)[1:-1]
 
 
-def apart(events: Sequence[Any], axis: RankAxis) -> list[Any]:
-    """Returns events with processes and arrows that no other rank has; without names and order of processes."""
+def renumber(events: Sequence[Any], axis: RankAxis) -> list[Any]:
+    """Gives processes and arrows numbers that no other rank has; removes events that name and sort processes.
+
+    `RankAxis.names` writes these again.
+    """
     kept = []
     for event in events:
         if event.ph == METADATA:
@@ -291,7 +295,7 @@ def move_stamps(events: Sequence[Any], base: int, axis: RankAxis) -> None:
             event.dur = length
     for event in events:
         if event.ph == METADATA:
-            event.ts = msgspec.UNSET  # names hold at all times
+            event.ts = msgspec.UNSET  # names are valid at all times
 
 
 def calls_on(trace: RankTrace, axis: RankAxis) -> list[bytes]:
