@@ -19,7 +19,9 @@ from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, Stretch
 
 CLOCK_ROUNDING = 2.0  # ns; smaller contradictions may come from rounding
-MANY = 24  # bins with a limit; a clock with more of them counts as not set before the first or after the last
+# Number of bins with a limit. A clock with at least this number counts as not set before its first limit, or after its
+# last one.
+MANY = 24
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,15 @@ class Limits:
     """Limits on all clocks from the calls of all ranks: no exit precedes an entry that it depends on.
 
     Attributes:
+        groups: calls of groups of ranks.
+        nodes: times of the limits, ns.
+        curve: largest second derivative of the difference of two clocks, halved, 1/ns.
+        ranks: number of ranks.
+        steering: detected movements of the clocks; None: all clocks are free-running.
+        reference: index of the rank whose offset is zero in the current sweep.
+        single: true: a clock may be set once between stretches of steady course (see `steered_reach`).
         torn: flags of ranks and nodes; true: no limit comes from the node, and no limit extends over it.
+        calls: arrays of each group, from `__init__`.
     """
 
     def __init__(
@@ -349,7 +359,8 @@ class Limits:
         if 0 in barred:
             self.torn |= self.torn[0]
         self.single = self.steering is not None
-        if barred or (self.steering is not None and self.steering.somewhere):
+        # A clock that may be steered in some interval, and may be set once there, needs another sweep.
+        if barred or (self.steering is not None and np.isinf(self.steering.curves).any()):
             lower, upper = self.sweep(0, [rank for rank in barred if rank])
         crossed = lower > upper + CLOCK_ROUNDING
         self.torn |= crossed
@@ -407,9 +418,9 @@ class Limits:
                 if other != source and source not in barred and other not in barred:
                     upper, lower = (self.reached(side, other, self.torn[other]) for side in sides)
                     with np.errstate(invalid="ignore"):
-                        apart = np.nan_to_num(upper + lower, nan=np.inf)
-                    room[source, other] = apart.min()
-                    evidence[source, other] = sides, int(np.argmin(apart))
+                        gap = np.nan_to_num(upper + lower, nan=np.inf)  # lower limits are negated; < 0: contradiction
+                    room[source, other] = gap.min()
+                    evidence[source, other] = sides, int(np.argmin(gap))
         contradicted = (room < -CLOCK_ROUNDING).sum(axis=1)
         if not contradicted.any():  # only a cycle of three or more ranks contradicts
             return Conflict(max(rank, 1), 0, by_ns, ())

@@ -20,7 +20,7 @@ from downbeat.align.calls import MAX_RATE, Calls, Integers
 
 Floats = NDArray[np.float64]
 
-CLEAR = 4.0  # standard errors; minimum gain in log-likelihood over every other shift
+CLEAR = 4.0  # minimum mean gain in log-likelihood per call over every other shift, in standard errors
 MIN_GAIN = 12.0  # total gain in log-likelihood (natural logarithm) over every other shift
 BLOCK = 16  # minimum number of calls per fitted line
 MIN_COMMON = 6  # common calls that a decision by likelihood needs
@@ -260,8 +260,8 @@ def slopes(x: Floats, y: Floats) -> Floats:
     half = x.shape[1] // 2
     if not half:
         return np.zeros(len(x))
-    apart = np.maximum(x[:, half : 2 * half] - x[:, :half], 1e-9)
-    medians: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MAX_RATE, MAX_RATE)
+    distance = np.maximum(x[:, half : 2 * half] - x[:, :half], 1e-9)
+    medians: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / distance, axis=1), -MAX_RATE, MAX_RATE)
     return medians
 
 
@@ -331,15 +331,16 @@ def extended(
                 np.maximum(after - 1, 0),
             )
             # Exits may scatter more than calls are apart; the running median of the shift corrects single errors.
-            place_of = np.arange(len(of))
-            shift = running_median(nearest - place_of)
-            chosen = place_of + shift
+            index = np.arange(len(of))
+            shift = running_median(nearest - index)
+            chosen = index + shift
             inside = (chosen >= 0) & (chosen < len(there))
             chosen = np.clip(chosen, 0, len(there) - 1)
-            apart = np.abs(there[chosen] - guess)
+            distance = np.abs(there[chosen] - guess)
             step = np.diff(there, prepend=-np.inf, append=np.inf)
+            # The distance and the error of the guess must be small compared with the distance of neighboring exits.
             room = np.minimum(np.minimum(step[chosen], step[chosen + 1]), usual)
-            fits = inside & (apart < room / 4.0) & (unsure < room / 4.0)
+            fits = inside & (distance < room / 4.0) & (unsure < room / 4.0)
             row[of] = np.where(fits, candidates_at[chosen], -1)
     # Extrapolation stops where a clock was set; a block of consecutive seed calls still counts.
     for block in np.array_split(np.arange(len(seed)), max(len(seed) // BLOCK, 1)):
@@ -396,20 +397,29 @@ def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row
     return kept_rows
 
 
-def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
-    """Fits a robust line (Huber weights) to clock differences; returns it and a function of its standard error."""
+def fitted(at: Floats, difference: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
+    """Fits a robust line (Huber weights) to differences of two clocks.
+
+    Args:
+        at: times, ns.
+        difference: of the clocks at these times, ns.
+        scatter: standard deviation of a difference, ns.
+
+    Returns:
+        Slope and intercept (ns) of the line, and a function that returns its standard error at given times, ns.
+    """
     middle, length = float(at.mean()), float(np.std(at))
-    slope = float(slopes(at[None], apart[None])[0])
-    residuals = apart - slope * at
+    slope = float(slopes(at[None], difference[None])[0])
+    residuals = difference - slope * at
     weight = 1.0 / np.maximum(1.0, np.abs(residuals - np.median(residuals)) / (1.5 * scatter))
     for _ in range(8):
         center = float((weight * at).sum() / weight.sum())
-        mean = float((weight * apart).sum() / weight.sum())
+        mean = float((weight * difference).sum() / weight.sum())
         wide = float((weight * (at - center) ** 2).sum())
         prior = (scatter / MAX_RATE) ** 2
-        slope = float((weight * (at - center) * (apart - mean)).sum()) / (wide + prior)
+        slope = float((weight * (at - center) * (difference - mean)).sum()) / (wide + prior)
         slope = min(max(slope, -MAX_RATE), MAX_RATE)
-        residuals = apart - mean - slope * (at - center)
+        residuals = difference - mean - slope * (at - center)
         weight = 1.0 / np.maximum(1.0, np.abs(residuals) / (1.5 * scatter))
     count = len(at)
     tilt = min(scatter / max(np.sqrt(count) * length, 1e-9), MAX_RATE)

@@ -29,6 +29,11 @@ class ClockFilter:
     """Estimates the offsets of all clocks from the exits of calls.
 
     Attributes:
+        nodes: times of the estimates, ns.
+        curve: largest second derivative of a clock, halved, 1/ns.
+        resolution: of each rank's clock, ns.
+        calls: for each group: indexes of its ranks, exits of its calls, bin of the calls, first call of each bin, and
+            flags of ranks whose matches are undecided.
         latest: the last result of `estimate`.
         shown: rank -> times of exits on its clock, and the offsets that they measure, ns.
     """
@@ -72,6 +77,8 @@ class ClockFilter:
         placed, sure = np.arange(ranks) == 0, np.ones(ranks, dtype=bool)
         measured = np.ones(ranks, dtype=bool)
         while True:
+            # Calls that each rank shares with known ranks: row 0 with certain matches only, row 1 with all matches.
+            # Undecided matches are used only if no rank is left with certain ones.
             shared = np.zeros((2, ranks))
             for indexes, leave, _, _, unsure in self.calls:
                 there = ~np.isnan(leave)
@@ -84,74 +91,91 @@ class ClockFilter:
             if not shared[trust].any():
                 break
             new = shared[trust] >= 0.5 * shared[trust].max()
-            value[new], error[new], shown = self.placed(new, placed & (sure | bool(trust)), value, error, cuts)
+            known = placed & (sure | bool(trust))
+            value[new], error[new], measured[new] = self.estimate_ranks(new, known, value, error, cuts)
             placed |= new
             sure &= ~new | (trust == 0)
-            measured[new] = shown
         error[~sure] = value[~placed] = error[~placed] = np.nan
         self.latest = value, error, placed & sure & measured
         return value.copy(), error.copy(), placed & sure & measured
 
-    def placed(
+    def estimate_ranks(
         self, new: NDArray[np.bool_], known: NDArray[np.bool_], value: Floats, error: Floats, cuts: NDArray[np.bool_]
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Estimates new ranks against the consensus (median exit) of known ranks: offsets, errors, measured ranks."""
+        """Estimates new ranks against the consensus of known ranks, the median of their exits on the axis.
+
+        Args:
+            new: flags of the ranks to estimate.
+            known: flags of the ranks whose offsets are known.
+            value: offset of each rank at each node, ns.
+            error: expected error of each offset, ns.
+            cuts: as in `estimate`.
+
+        Returns:
+            Offsets and expected errors of the new ranks, ns, and flags of the new ranks that exits determine.
+        """
         columns = np.flatnonzero(new)
         row_of_rank = np.full(len(new), -1)
         row_of_rank[columns] = np.arange(len(columns))
         line, floor = np.zeros((len(columns), len(self.nodes))), self.resolution[new] / np.sqrt(6.0) + 1.0
-        apart: dict[int, list[tuple[Floats, Floats, Integers, Integers]]] = {}
+        # Row of a new rank -> for each group: times of exits, measured offsets, nodes, and first call of each node.
+        measurements: dict[int, list[tuple[Floats, Floats, Integers, Integers]]] = {}
         for indexes, leave, bin_of, first, _ in self.calls:
             known_columns = np.flatnonzero(known[indexes])
             if len(known_columns):
-                moved = [leave[:, i] + np.interp(leave[:, i], self.nodes, value[indexes[i]]) for i in known_columns]
-                together = middle_of(np.stack(moved, axis=1))
+                on_axis = [leave[:, i] + np.interp(leave[:, i], self.nodes, value[indexes[i]]) for i in known_columns]
+                consensus = middle_of(np.stack(on_axis, axis=1))
                 for i in np.flatnonzero(new[indexes]):
-                    residuals = together - leave[:, i]
-                    apart.setdefault(row_of_rank[indexes[i]], []).append((leave[:, i], residuals, bin_of + 1, first))
-        for row, some in apart.items():
-            at, residuals = (np.concatenate([arrays[i] for arrays in some]) for i in (0, 1))
-            known_ends = ~np.isnan(residuals)
-            self.shown[int(columns[row])] = at[known_ends], residuals[known_ends]
-        held = np.ones(line.shape)
+                    row = row_of_rank[indexes[i]]
+                    measurements.setdefault(row, []).append((leave[:, i], consensus - leave[:, i], bin_of + 1, first))
+        for row, groups in measurements.items():
+            times, offsets = (np.concatenate([arrays[i] for arrays in groups]) for i in (0, 1))
+            has_offset = ~np.isnan(offsets)
+            self.shown[int(columns[row])] = times[has_offset], offsets[has_offset]
+        # Expected size of a residual relative to the noise: smaller where the estimate follows single exits.
+        residual_scale = np.ones(line.shape)
         for _ in range(PASSES):
             weight, total, noise = np.zeros(line.shape), np.zeros(line.shape), np.zeros(len(line))
-            for row, some in apart.items():
-                rests = [residuals - np.interp(at, self.nodes, line[row]) for at, residuals, _, _ in some]
-                # Residuals are smaller than the noise where the estimate follows single exits: divide by that share.
-                free = [np.repeat(held[row, nodes], np.diff(first, append=len(at))) for at, _, nodes, first in some]
-                every = np.concatenate([residuals / scale for residuals, scale in zip(rests, free, strict=True)])
-                every = every[~np.isnan(every)]
-                if not len(every):
+            for row, groups in measurements.items():
+                residuals_of = [offsets - np.interp(at, self.nodes, line[row]) for at, offsets, _, _ in groups]
+                scales = [
+                    np.repeat(residual_scale[row, nodes], np.diff(first, append=len(at)))
+                    for at, _, nodes, first in groups
+                ]
+                errors = np.concatenate(
+                    [residuals / scale for residuals, scale in zip(residuals_of, scales, strict=True)]
+                )
+                errors = errors[~np.isnan(errors)]
+                if not len(errors):
                     continue
-                scatter = float(np.hypot(1.4826 * np.median(np.abs(every)), floor[row]))
-                counted = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(every), 1e-9))
-                near = np.mean(counted >= 1.0)  # more than half, since the scatter is at least the median
-                noise[row] = max(np.mean((counted * every) ** 2), 0.2 * scatter**2) / near**2 * counted.mean()
-                for residuals, (_, _, nodes, first) in zip(rests, some, strict=True):
-                    counts = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(residuals), 1e-9)))
-                    weight[row, nodes] += np.add.reduceat(counts, first)
-                    total[row, nodes] += np.add.reduceat(np.nan_to_num(counts * residuals), first)
+                scatter = float(np.hypot(1.4826 * np.median(np.abs(errors)), floor[row]))
+                huber = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(errors), 1e-9))
+                full_share = np.mean(huber >= 1.0)  # more than half, since the scatter is at least the median
+                noise[row] = max(np.mean((huber * errors) ** 2), 0.2 * scatter**2) / full_share**2 * huber.mean()
+                for residuals, (_, _, nodes, first) in zip(residuals_of, groups, strict=True):
+                    weights = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(residuals), 1e-9)))
+                    weight[row, nodes] += np.add.reduceat(weights, first)
+                    total[row, nodes] += np.add.reduceat(np.nan_to_num(weights * residuals), first)
             with np.errstate(invalid="ignore", divide="ignore"):
                 line, variance, factor = follow(
                     self.nodes, self.curve, line + total / weight, noise[:, None] / weight, cuts[new]
                 )
-            held = np.sqrt(1.0 - np.minimum(variance / np.maximum(noise, 1e-9)[:, None], 0.98))
+            residual_scale = np.sqrt(1.0 - np.minimum(variance / np.maximum(noise, 1e-9)[:, None], 0.98))
         base = error[known].max(axis=0) if known.any() else 0.0
         with np.errstate(invalid="ignore"):
             shares = np.where(weight > 0, variance / np.maximum(noise, 1e-9)[:, None], np.nan)
-        shown, measured = np.ones(len(line), dtype=bool), np.isfinite(shares).any(axis=1, keepdims=True)
+        determined, measured = np.ones(len(line), dtype=bool), np.isfinite(shares).any(axis=1, keepdims=True)
         for row in np.flatnonzero(np.nanmedian(np.where(measured, shares, 0.0), axis=1) > FREE).tolist():
             at = np.flatnonzero(weight[row] > 0)
-            shown[row] = len(at) > MIN_NODES
-            if shown[row]:  # the residuals from the line through both neighbors are a lower bound of the noise
+            determined[row] = len(at) > MIN_NODES
+            if determined[row]:  # the residuals from the line through both neighbors are a lower bound of the noise
                 x, y = self.nodes[at], line[row, at]
                 fraction = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
-                missed = (y[1:-1] - y[:-2] - fraction * (y[2:] - y[:-2])) ** 2 / (
+                squares = (y[1:-1] - y[:-2] - fraction * (y[2:] - y[:-2])) ** 2 / (
                     1.0 + fraction**2 + (1.0 - fraction) ** 2
                 )
-                variance[row] = np.maximum(variance[row], missed.mean())
-        return line, np.hypot(factor * np.sqrt(variance), base), shown
+                variance[row] = np.maximum(variance[row], squares.mean())
+        return line, np.hypot(factor * np.sqrt(variance), base), determined
 
 
 class States(NamedTuple):

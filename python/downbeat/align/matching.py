@@ -69,7 +69,7 @@ class GroupCalls:
     unsure: NDArray[np.bool_]
 
     def before(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Returns flags of entries and of exits; every flagged entry of a call precedes its flagged exits."""
+        """Returns flags of entries and of exits: every flagged entry of a call precedes its flagged exits."""
         is_root = self.root[:, None] == self.ranks
         at_all = np.isin(self.operation, TO_ALL)[:, None]
         down = np.isin(self.operation, FROM_ROOT)[:, None]
@@ -126,12 +126,12 @@ def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
     """Returns the connected components of groups that share ranks; the component of the lowest rank comes first."""
     tied: list[tuple[set[int], list[GroupCalls]]] = []
     for group in groups:
-        ranks, together = set(group.ranks.tolist()), [group]
+        ranks, tied_to_group = set(group.ranks.tolist()), [group]
         for component in [component for component in tied if component[0] & ranks]:
             tied.remove(component)
-            ranks, together = ranks | component[0], component[1] + together
-        tied.append((ranks, together))
-    return [together for _, together in sorted(tied, key=lambda component: min(component[0]))]
+            ranks, tied_to_group = ranks | component[0], component[1] + tied_to_group
+        tied.append((ranks, tied_to_group))
+    return [component for _, component in sorted(tied, key=lambda component: min(component[0]))]
 
 
 def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[Fact]]:

@@ -105,11 +105,6 @@ class Steering:
     ends: tuple[Floats, ...]
     movements: tuple[Movement, ...]
 
-    @property
-    def somewhere(self) -> bool:
-        """True if a clock may have been steered in any interval."""
-        return bool(np.isinf(self.curves).any())
-
     def hidden(self, rank: int, times: Floats) -> Floats:
         """Returns the largest undetected excursion of a clock, ns.
 
@@ -263,6 +258,7 @@ def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, .
         alike = [
             movement
             for movement in remaining
+            # They overlap in time, and have the same size up to the error.
             if movement.begin <= first.end
             and first.begin <= movement.end
             and abs(movement.by - first.by) <= ALIKE * abs(first.by) + SURPRISE * (movement.error + first.error)

@@ -67,7 +67,15 @@ def comparison_of(
     where: tuple[Mapping[str, object], Mapping[str, object]] = ({}, {}),
     rule: Rule | None = None,
 ) -> Compared:
-    """`compare` for callers inside of Downbeat; `where` has the conditions of A and of B."""
+    """Compares like the public function `compare`, for callers inside of Downbeat.
+
+    Args:
+        a: an experiment; the cells of A.
+        b: the cells of B; None: A and B are two values of a factor in `a`.
+        history: earlier sessions; None: no history.
+        where: conditions that select the cells of A and of B.
+        rule: numbers to compare and rule of verdicts; None: defaults.
+    """
     rule = rule or Rule()
     compared_sides = [a] if b is None else [a, b]
     (metric, statistic), lines = chosen_number(compared_sides, rule.metric, rule.statistic)

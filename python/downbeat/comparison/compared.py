@@ -166,7 +166,7 @@ class Compared:
         return frame
 
     def about(self) -> dict[str, Any]:
-        """Field -> value, without the table, its factors and damages."""
+        """Returns field -> value, without the table, its factors and damages."""
         names = [
             field.name for field in dataclasses.fields(self) if field.name not in ("verdicts", "factors", "damages")
         ]

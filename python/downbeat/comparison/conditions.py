@@ -290,5 +290,5 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
 
 
 def is_experiment(path: Path) -> bool:
-    """True for a directory of `downbeat run`, and for a directory of files of launches."""
+    """Returns true for a directory of `downbeat run`, and for a directory of files of launches."""
     return path.is_dir() and ((path / places.PLAN).is_file() or any(path.glob("*.nc")))

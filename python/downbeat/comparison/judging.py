@@ -62,18 +62,15 @@ def count_tests(judged: Sequence[Judged]) -> int:
 def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
     """Returns a table of cells that were judged together."""
     powers = iter(powers_of([cell.comparison for cell in judged if cell.comparison], count_tests(judged)))
-    return Verdicts.of_rows(
-        [
-            {
-                **cell.match.factors,
-                **({**numbers_of(cell.match, cell.comparison), **next(powers)} if cell.comparison else {}),
-                **(numbers_of_b(cell.match) if cell.match.history_is_a and not cell.comparison else {}),
-                "verdict": cell.verdict,
-                "reason": cell.reason,
-            }
-            for cell in judged
-        ]
-    )
+    rows = []
+    for cell in judged:
+        numbers: dict[str, float] = {}
+        if cell.comparison:
+            numbers = {**numbers_of(cell.match, cell.comparison), **next(powers)}
+        elif cell.match.history_is_a and cell.match.b.size:  # the history lacks the cell, so only B has numbers
+            numbers = {"b": typical(cell.match.b, mean=False), "launches_b": cell.match.b.size}
+        rows.append({**cell.match.factors, **numbers, "verdict": cell.verdict, "reason": cell.reason})
+    return Verdicts.of_rows(rows)
 
 
 def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
@@ -97,17 +94,17 @@ def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, f
     )
     needed, alike = np.full((2, len(comparisons)), math.nan)
     # Cells without a history that have an estimate of the deviation.
-    helped = [i for i, test in enumerate(comparisons) if min(test.launches) >= 2 and test.sessions is None]
-    their_rule = dataclasses.replace(rule, hidden=np.asarray(rule.hidden)[helped])
-    needed[helped] = launches_needed(EFFECT, deviation[helped], freedom[helped], paired[helped], their_rule)
-    alike[helped] = launches_alike(deviation[helped], freedom[helped], paired[helped], their_rule)
+    known = [i for i, test in enumerate(comparisons) if min(test.launches) >= 2 and test.sessions is None]
+    rule_of_known = dataclasses.replace(rule, hidden=np.asarray(rule.hidden)[known])
+    needed[known] = launches_needed(EFFECT, deviation[known], freedom[known], paired[known], rule_of_known)
+    alike[known] = launches_alike(deviation[known], freedom[known], paired[known], rule_of_known)
     names = ("detectable_ratio", "launches_needed", "launches_alike")
     numbers = zip(detectable_ratio(error, freedom, rule).tolist(), needed.tolist(), alike.tolist(), strict=True)
     return [dict(zip(names, values, strict=True)) for values in numbers]
 
 
 def numbers_of(match: Match, comparison: Comparison) -> dict[str, float]:
-    """Column of `Verdicts` -> number of a cell, without the columns of `powers_of`."""
+    """Returns column of `Verdicts` -> number of a cell, without the columns of `powers_of`."""
     a, b = (typical(side, match.history is not None) for side in (match.a, match.b))
     ratio, slow = comparison.ratio, match.slow()
     names = ("p_value", "adjusted_p_value", "rank_p_value", "session_deviation")
@@ -120,11 +117,6 @@ def numbers_of(match: Match, comparison: Comparison) -> dict[str, float]:
         **dict(zip(("slow_a", "slow_b", "slow_p_value"), slow, strict=True)),
         "unseen": unseen_share(min(comparison.launches[match.history_is_a :])),
     }
-
-
-def numbers_of_b(match: Match) -> dict[str, float]:
-    """Returns the columns of B for a cell that the history does not have."""
-    return {"b": typical(match.b, mean=False), "launches_b": match.b.size} if match.b.size else {}
 
 
 def typical(side: Floats, mean: bool) -> float:

@@ -24,7 +24,7 @@ Number = tuple[str, str]  # kind, i.e. metric, and statistic
 
 
 def numbers_of(side: Experiment | pd.DataFrame) -> dict[Number, set[str]]:
-    """(kind, statistic) -> the operations of a side that have such a number."""
+    """Returns (kind, statistic) -> the operations of a side that have such a number."""
     operations: dict[Number, set[str]] = defaultdict(set)
     if isinstance(side, ToolExperiment):
         numbers = side.results.numbers

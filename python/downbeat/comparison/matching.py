@@ -61,7 +61,10 @@ class Match:
         return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
 
     def slow(self) -> tuple[float, float, float]:
-        """The number of slow launches of A and of B, and the p-value for equal frequencies; NaN if the history is A."""
+        """Returns the numbers of slow launches of A and of B, and the p-value for equal frequencies.
+
+        All are NaN if the history is A.
+        """
         if self.history_is_a:
             return math.nan, math.nan, math.nan
         a, b = (slow_launches(side) for side in (self.a, self.b))
@@ -117,7 +120,7 @@ class Matcher:
         return matches
 
     def notes(self) -> list[str]:
-        """A line for each reason of excluded launches, with the launches and the names or number of the cells."""
+        """Returns a line for each reason of excluded launches, with the launches, and the cells or their number."""
         return [
             f"{side}: {reason.format(launches_text(numbers))}: "
             f"{', '.join(cells) if len(cells) <= MAX_NAMES else f'{len(cells)} cells'}"
@@ -153,7 +156,7 @@ class Matcher:
         """Returns the numbers of each session that has the cell, s, and their mean uncertainty, s."""
         sessions = []
         for name in dict.fromkeys(past.session) if past is not None else ():
-            assert past is not None
+            assert past is not None  # for mypy: without a history, the loop is empty
             counted, obstacle = self._counted(past[past.session == name], f"history {name}", label)
             if not obstacle:
                 sessions.append(counted)

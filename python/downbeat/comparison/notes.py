@@ -74,7 +74,7 @@ def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
-    """Lines on sessions without compared cells, and on attributes in which sessions differ from their reference.
+    """Returns lines on sessions without compared cells, and on attributes in which sessions differ from their reference.
 
     Args:
         sides: a comparison with a history.
@@ -128,7 +128,7 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
 
 
 def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:
-    """Lines on correlated launches: for pairs the ratios are tested, else the values of each side.
+    """Returns lines on correlated launches: for pairs the ratios are tested, else the values of each side.
 
     Args:
         judged: cells that were judged together.
@@ -160,7 +160,7 @@ def match_names(matches: Sequence[Match]) -> list[str]:
 
 
 def history_lines(judged: Sequence[Judged]) -> list[str]:
-    """Lines on shifts and trends of the history, and on correlated sessions.
+    """Returns lines on shifts and trends of the history, and on correlated sessions.
 
     A shift is at a session number, counted among the sessions that have the cell.
     """

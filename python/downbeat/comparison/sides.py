@@ -60,7 +60,7 @@ class SideCells(Factors, Launches):
         return self[np.array(list(first.values()), dtype=int)]
 
     def by_cell(self, key: Sequence[str]) -> dict[tuple[object, ...], Launches]:
-        """Values of the factors `key` -> launches of the cell; skips rows with NaN in a factor."""
+        """Returns values of the factors `key` -> launches of the cell; skips rows with NaN in a factor."""
         names = [field.name for field in Launches.columns()]
         rows_of: dict[tuple[object, ...], list[int]] = {}
         for row, cell in enumerate(self.values(*key)):
@@ -113,7 +113,7 @@ class Sides:
         return [name for name in FACTORS if name not in self.compared and name != "computation"]
 
     def values(self, cells: SideCells) -> dict[str, object]:
-        """Compared factor -> value of a side."""
+        """Returns compared factor -> value of a side."""
         return {name: getattr(cells, name).tolist()[0] for name in FACTORS if name in self.compared}
 
     def mismatch(self) -> str:
@@ -147,10 +147,11 @@ def sides_of(
     sessions = names_of_history(history or ())
     past = None
     if history is not None:
+        # Older versions of downbeat-bench lack some metrics; sessions without the metric are left out.
         tables = {
             name: measured_of(session, metric, statistic)
             for name, session in sessions.items()
-            if has_metric(session, metric)
+            if not isinstance(session, Experiment) or any(metric in launch.metrics for launch in session.launches)
         }
         past = history_cells(tables, conditions[0]) or cells_b[:0]
     if past is not None and history_is_a:
@@ -220,7 +221,7 @@ def names_of_sides(a: Side, b: Side) -> tuple[str, str]:
 
 
 def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
-    """Name -> experiment, the oldest first; the name is that of the directory if it is unique, else the path."""
+    """Returns name -> experiment, the oldest first; the name is the directory's if it is unique, else the path."""
     history = in_order_of_time(history)
     counts = Counter(side.path.name for side in history if isinstance(side, Experiment))
     return {
@@ -276,13 +277,8 @@ def side_cells(cells: Cells, metric: str, statistic: str = "median") -> SideCell
     )
 
 
-def has_metric(side: Side, metric: str) -> bool:
-    """True if a launch of a session has the metric; older versions of downbeat-bench lack some."""
-    return not isinstance(side, Experiment) or any(metric in launch.metrics for launch in side.launches)
-
-
 def differs(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """True if each side has a single value of a factor, and the two values differ."""
+    """Returns true if each side has a single value of a factor, and the two values differ."""
     values = [set(column.tolist()) for column in (a, b)]
     return len(values[0]) == len(values[1]) == 1 and values[0] != values[1]
 

@@ -203,7 +203,10 @@ def delay_facts(experiment: Experiment) -> list[HiddenDelays]:
 
 
 def latency_facts(experiment: Experiment) -> list[Latencies]:
-    """The range of medians of each operation: from a common start, else after MPI_Barrier, else after the first."""
+    """Returns the range of medians of each operation, from one start.
+
+    The start is the common start if it was measured, else MPI_Barrier, else the first synchronizer.
+    """
     cells = plain_cells(experiment)
     starts = cells.started_by
     if not len(starts):  # all cells have an arrival pattern

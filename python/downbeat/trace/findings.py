@@ -81,7 +81,10 @@ def waiting_verdict(arrivals: Arrivals, doubtful: frozenset[int] = frozenset()) 
 
 
 def named_ranks(arrivals: Arrivals) -> list[int]:
-    """The rows of late ranks that stand out, or that cause much beside one that does; none if ranks wait little."""
+    """Returns the rows of late ranks that stand out, or that cause much waiting beside one that does.
+
+    Empty if ranks wait little.
+    """
     wait = float(arrivals.sites.wait.sum())
     if wait / arrivals.ranks < MENTIONED * arrivals.run:
         return []

@@ -1,4 +1,4 @@
-"""The view of `downbeat align`: traces on one time axis, the accuracy of their clocks, and late ranks."""
+"""Builds the view of `downbeat align`: traces on one time axis, the accuracy of their clocks, and late ranks."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def alignment_view(aligned: Aligned, depth: Depth = Depth.TEXT) -> View:
 
     Args:
         aligned: the clocks and calls of all ranks.
-        depth: up to which the view is shown; pictures are drawn for pages alone.
+        depth: up to which the view is shown; pictures are drawn only for pages.
     """
     arrivals = late_or_slow(aligned)
     late = set(arrivals.late_ranks.rank[named_ranks(arrivals)].tolist())
     caveats = [note for note in aligned.notes if isinstance(note, LastOrClockOff) and note.rank in late]
-    hard = float(np.max(aligned.ranks.largest_bound_s))
+    doubtful = [caveat.rank for caveat in caveats]
+    largest_bound = float(np.max(aligned.ranks.largest_bound_s))
     blocks = (
-        *lead_blocks(arrivals, run_fact(arrivals, STANDARD_ERRORS, hard), caveats, [caveat.rank for caveat in caveats]),
+        *lead_blocks(arrivals, run_fact(arrivals, STANDARD_ERRORS, largest_bound), caveats, doubtful),
         *time_blocks(arrivals, depth),
         *late_blocks(arrivals, Depth.PAGE),
         *site_blocks(arrivals, None, Depth.PAGE),
@@ -77,7 +78,7 @@ CLOCK_FIELDS = declared_fields(
         "host": "text",
     },
     ["rank", "rate_error", "calls", "host"],
-    {"rate_error": "+-", "expected_error_s": "error"},  # so that all fit into a line
+    {"rate_error": "+-", "expected_error_s": "error"},  # short, so that the table fits the width of a terminal
 )
 
 
@@ -87,13 +88,13 @@ def clock_blocks(aligned: Aligned, depth: Depth, stated: list[LastOrClockOff]) -
     Args:
         aligned: the clocks and calls of all ranks.
         depth: up to which the view is shown.
-        stated: notes that stand beside the verdict.
+        stated: notes that the view shows with the verdict, not again here.
     """
     clocks = aligned.ranks
     names = [name for name in CLOCK_FIELDS if name != "host" or any(clocks.host)]
     title = "Clocks of the ranks against the axis, in the middle of the run"
     if len(clocks) > MAX_CLOCKS:
-        errors = np.stack([clocks.expected_error_s, clocks.bound_s])  # by the last one first
+        errors = np.stack([clocks.expected_error_s, clocks.bound_s])  # the last row is the first sort key
         clocks = clocks[np.lexsort(np.where(np.isnan(errors), -np.inf, -errors))]
         title += "; the least known first"
     blocks: list[Block] = [
@@ -128,7 +129,7 @@ def following(traces: Sequence[Path], output: Path | None, page: Path | None) ->
     Args:
         traces: files and directories that were read.
         output: the trace of all ranks; None: it was not written.
-        page: likewise.
+        page: the page; None: it was not written.
     """
     missing = [*([] if output else ["-o", "merged.json.gz"]), *([] if page else ["--page", "late.html"])]
     if not missing or len(traces) > MAX_NAMED_FILES:

@@ -1,4 +1,4 @@
-"""The view of choices from results of other tools."""
+"""Builds the view of choices of algorithms from results of other tools (tune/from_results.py)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ from downbeat.tables import Floats
 from downbeat.text import PERCENT, listed
 from downbeat.tune.from_results import Choices, FromResults
 
-MAX_ROWS = 20  # of a terminal
-LONGEST_PLACE = 50  # characters
+MAX_ROWS = 20  # rows of a table on a terminal
+MAX_CONDITIONS = 50  # characters of a text in column "measured with"
 
 
 def choices_view(made: FromResults, margin: float, switch_on: tuple[str, ...] = ()) -> View:
-    """Returns the view of choices; `switch_on`: lines that switch the rules on, if there are any."""
+    """Returns the view of choices.
+
+    Args:
+        made: the choices.
+        margin: of the verdicts.
+        switch_on: commands that switch the rules on; empty: there are no rules.
+    """
     table = made.choices
     decided = table[table.decided]
     conditions = (
@@ -48,22 +54,24 @@ def choices_view(made: FromResults, margin: float, switch_on: tuple[str, ...] = 
     )
 
 
-def role_of(fact: Fact, number: int) -> Role:
-    """Returns the answer comes first, warnings are marked."""
-    return "warning" if isinstance(fact, TuningWarning) else "answer" if number == 0 else "text"
+def role_of(fact: Fact, index: int) -> Role:
+    """Returns the role of a fact: warnings are marked, and the first fact is the answer."""
+    if isinstance(fact, TuningWarning):
+        return "warning"
+    return "answer" if index == 0 else "text"
 
 
-def place_text(library: str, setting: str) -> str:
-    """What numbers are of, without the names of factors: "leonardo, OMPI 4.1.6"."""
+def conditions_text(library: str, setting: str) -> str:
+    """Returns the conditions of numbers, without the names of factors, e.g. "leonardo, OMPI 4.1.6"."""
     words = [factor.partition("=")[2] for factor in setting.split(",") if factor]
-    return textwrap.shorten(", ".join(filter(None, [*words, library])), LONGEST_PLACE, placeholder=" ...")
+    return textwrap.shorten(", ".join(filter(None, [*words, library])), MAX_CONDITIONS, placeholder=" ...")
 
 
 def by_collective(table: Choices) -> Table:
-    """Returns a row for each collective, number of ranks, library and setting, with the state of its cells."""
+    """Returns a table with a row for each collective, number of ranks, library and setting: counts of its cells."""
     rows = [
         {
-            "of": place_text(library, setting),
+            "of": conditions_text(library, setting),
             "ranks": ranks,
             "collective": collective,
             "cells": len(cells),
@@ -94,20 +102,27 @@ def by_collective(table: Choices) -> Table:
 
 
 def middle(values: Floats, method: Literal["linear", "inverted_cdf"] = "linear") -> float:
-    """Returns the median of the numbers that are known, NaN without one."""
+    """Returns the median of the known numbers; NaN: none is known.
+
+    Args:
+        values: NaN for unknown numbers.
+        method: of np.quantile; "inverted_cdf" gives one of the values, even infinity.
+    """
     known = values[~np.isnan(values)]
     return float(np.quantile(known, 0.5, method=method)) if known.size else np.nan
 
 
 def needed_text(value: float) -> str:
-    """Returns a number of launches; "-" where none is known, "never" where no number decides."""
-    return "-" if np.isnan(value) else "never" if value >= MAX_LAUNCHES else f"{value:.0f}"
+    """Writes a number of launches: "-" if it is unknown (NaN), "never" if no number of launches would decide."""
+    if np.isnan(value):
+        return "-"
+    return "never" if value >= MAX_LAUNCHES else f"{value:.0f}"
 
 
 def cells_table(title: str, table: Choices, depth: Depth) -> Table:
-    """Returns a row per cell."""
+    """Returns a table with a row per cell."""
     frame = table.frame()
-    frame["of"] = list(map(place_text, table.library, table.setting))
+    frame["of"] = list(map(conditions_text, table.library, table.setting))
     for name in ("default", "runner_up"):
         ends = zip(getattr(table, f"{name}_low"), getattr(table, f"{name}_high"), strict=True)
         frame[f"{name}_interval"] = list(ends)
@@ -129,8 +144,10 @@ def cells_table(title: str, table: Choices, depth: Depth) -> Table:
         "launches": Field("launches", "number"),
         "needed": Field("needed", "number"),
     }
-    shown = ["fastest", "value", "default_ratio", "default_verdict", "runner_up", "runner_up_ratio", "launches"]
-    choices = [list(fields)[4:], shown, ["fastest", "default_ratio", "default_verdict", "runner_up_ratio", "launches"]]
+    # Columns after the labels, from most to fewest; a terminal shows the first choice that fits.
+    medium = ["fastest", "value", "default_ratio", "default_verdict", "runner_up", "runner_up_ratio", "launches"]
+    narrow = ["fastest", "default_ratio", "default_verdict", "runner_up_ratio", "launches"]
+    choices = [list(fields)[4:], medium, narrow]
     return Table(
         title, frame, fields, 4, choices=choices, more="choices.json", max_rows=MAX_ROWS, noun="cells", depth=depth
     )

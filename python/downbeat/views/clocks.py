@@ -46,14 +46,10 @@ def skews_of_file(data: xr.Dataset) -> ExitSkews:
     return exit_skews(ranges, float(np.nanmax(table.error_bound)))
 
 
-def shares_clock(data: xr.Dataset) -> bool:
-    """True if all ranks share a clock whose true error is unknown, so that offsets do not rank the schemes."""
-    return "true_max" not in data and str(data.attrs.get("clock_domains")) == "1"
-
-
 def best_scheme(data: xr.Dataset) -> BestScheme | SharedClock:
     """Returns the quickest scheme whose error is as good as the smallest one, in a file of `downbeat-bench clock`."""
-    if shares_clock(data):
+    # If all ranks share a clock, offsets are errors of the measurement and do not rank the schemes; true errors do.
+    if "true_max" not in data and str(data.attrs.get("clock_domains")) == "1":
         return SharedClock()
     table = Schemes.of(data)
     kind, by_wait = table.errors
@@ -105,7 +101,7 @@ FILE_FACTS: dict[str, Callable[[xr.Dataset], Fact]] = {
 
 
 def is_clock_file(path: Path) -> bool:
-    """True for a file of an experiment on clocks or synchronizers, without operations."""
+    """Returns true for a file of an experiment on clocks or synchronizers, without operations."""
     if not path.is_file():
         return False
     with open_netcdf(path) as file:

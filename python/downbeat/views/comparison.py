@@ -193,7 +193,7 @@ def history_text(rows: Compared) -> str:
 
 
 def record_of(compared: Compared) -> dict[str, object]:
-    """What a comparison is about, and `cells`, an object per cell; times in s."""
+    """Returns the record of a comparison for JSON: its settings, and `cells`, an object per cell; times in s."""
     frame = compared.frame()
     counts = [each.name for each in Verdicts.columns() if each.unit in NUMBERS]
     # Pandas makes numbers with a fraction of counts where a cell has none.

@@ -144,9 +144,13 @@ def machine_states(cells: Cells) -> list[MachineStates]:
 
 
 def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
-    """A table of latencies from a common start, else from the first synchronizer, by operation and a few sizes."""
+    """Returns a table of latencies from one start, by operation and a few sizes.
+
+    The start is the common start if it was measured, else A of a comparison of starts, else the first synchronizer.
+    """
     names = list(dict.fromkeys(cells.synchronizer.tolist()))
-    start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
+    preferred = [COMMON_START, *(sides[1:2] if sides and sides[0] == SYNCHRONIZER else ()), names[0]]
+    start = next(name for name in preferred if name in names)
     factors = [name for name in FACTORS if name != SYNCHRONIZER]
     table = summaries_of(cells[cells.synchronizer == start], factors, LATENCY)
     table = table[~np.isnan(table.median)]
@@ -176,6 +180,7 @@ def size_table(title: str, texts: Mapping[tuple[str, int], str], rows: Sequence[
 
 
 def short_name(name: str) -> str:
+    """Shortens the name of a row so that the table fits a terminal."""
     return textwrap.shorten(printable(name), MAX_NAME_CHARACTERS, placeholder="...")
 
 
@@ -191,7 +196,7 @@ def latency_text(cells: CellSummaries, row: int) -> str:
 
 
 def verdict_lines(compared: Compared) -> list[Block]:
-    """Lines on verdicts: the conclusion, then each operation by ranges of sizes."""
+    """Returns lines on verdicts: the conclusion, then each operation by ranges of sizes."""
     facts: list[Fact] = [*conclusion(compared), *within_states(compared)]
     verdicts = [operation_verdicts(rows, name) for name, rows in by_row(compared.answer)]
     return [

@@ -116,7 +116,7 @@ def shown_factors(experiment: Experiment) -> list[str]:
 
 
 def sample_facts(cells: CellSummaries, factors: Sequence[str]) -> list[Fact]:
-    """Notes on rejected samples, incomplete cells, and cells with fewer launches than others."""
+    """Returns notes on rejected samples, incomplete cells, and cells with fewer launches than others."""
     names = np.array([" ".join(map(synchronizer_name, row)) for row in cells.values(*factors)], dtype=object)
     largest_shares = {name: np.nanmax(rows.rejected, initial=0.0) for name, rows in cells.groups(cells.synchronizer)}
     shares = tuple((str(name), float(value)) for name, value in largest_shares.items() if value > 0)

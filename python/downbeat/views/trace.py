@@ -1,4 +1,4 @@
-"""The views of `downbeat trace` (what was recorded) and `downbeat arrivals` (late ranks and the cost of waiting).
+"""Builds the views of `downbeat trace` (the recording) and `downbeat arrivals` (late ranks and the cost of waiting).
 
 A call site is a collective at one place of the program, on one communicator; a phase is a section of the program that
 MPI_Pcontrol marks.
@@ -364,12 +364,11 @@ KIND_FIELDS = {
 
 
 def kind_blocks(arrivals: Arrivals) -> list[Block]:
-    """Time in MPI calls, by kind."""
+    """Returns the table of time in MPI calls, by kind."""
     if not len(arrivals.kinds):
         return []
-    rows = [
-        kind_row(kind, its, arrivals.run) for kind, its in arrivals.kinds.groups(arrivals.kinds.kind) if its.calls.any()
-    ]
+    groups = arrivals.kinds.groups(arrivals.kinds.kind)
+    rows = [kind_row(kind, times, arrivals.run) for kind, times in groups if times.calls.any()]
     messages = any(row["kind"] == "point-to-point" for row in rows)
     note = Line("Messages are added up by rank: single late senders are not known.", "note", depth=Depth.TEXT)
     return [
@@ -382,7 +381,7 @@ def kind_blocks(arrivals: Arrivals) -> list[Block]:
 
 
 def kind_row(kind: str, times: KindTimes, run: float) -> dict[str, object]:
-    """A row on a kind of MPI calls: calls, share of the run (mean, minimum, maximum over ranks), analyzed share."""
+    """Returns the row of a kind of MPI calls: calls, share of the run (mean, minimum, maximum), analyzed share."""
     share = times.time / (run or np.nan)
     least, most = (f"{100 * share[at]:.1f} ({times.rank[at]})" for at in (int(share.argmin()), int(share.argmax())))
     analyzed = float(times.analyzed.sum() / times.time.sum()) if times.time.any() else 0.0
@@ -391,7 +390,7 @@ def kind_row(kind: str, times: KindTimes, run: float) -> dict[str, object]:
 
 
 def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
-    """For pages: pictures of the largest call sites, and their representative calls."""
+    """Returns pictures of the largest call sites and their representative calls; only for pages."""
     if depth < Depth.PAGE:
         return []
     from downbeat.trace.pictures import site_pictures
@@ -409,7 +408,7 @@ def detail_blocks(arrivals: Arrivals, depth: Depth) -> list[Block]:
 
 
 def note_blocks(arrivals: Arrivals) -> list[Block]:
-    """Notes on omitted records and on the meaning of the numbers."""
+    """Returns notes on omitted records and on the meaning of the numbers."""
     notes: list[Fact | str] = [
         *(RecordsLeftOut(number, reason) for reason, number in arrivals.left_out.items()),
         *([SHARES_OF_THREADS] if arrivals.threads != arrivals.ranks else []),
