@@ -134,14 +134,15 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     for group, indexes in zip(groups, rank_indexes, strict=True):
         entries.append(np.where(group.missing, np.nan, (group.entry - origin[indexes]).astype(float)))
         exits.append(np.where(group.missing, np.nan, (group.exit - origin[indexes]).astype(float)))
-    when = [np.nanmin(times, axis=1) for times in exits]
-    every = np.concatenate(when)
-    first, duration = float(every.min()), float(np.ptp(every))
+    first_exits = [np.nanmin(times, axis=1) for times in exits]
+    call_times = np.concatenate(first_exits)
+    first, duration = float(call_times.min()), float(np.ptp(call_times))
     span = max(duration / MAX_BINS, min(AXIS_WINDOW * 1e9, duration) / BINS, 1.0)
-    cells = [np.floor((times - first) / span).astype(np.int64) for times in when]
-    seen, cell = np.unique(np.concatenate(cells), return_inverse=True)
-    middle = np.bincount(cell, every - first) / np.bincount(cell) + first
-    bins = [np.searchsorted(seen, numbers) for numbers in cells]
+    # Bins of equal length; those without calls are dropped, and the others numbered.
+    cells = [np.floor((times - first) / span).astype(np.int64) for times in first_exits]
+    with_calls, cell = np.unique(np.concatenate(cells), return_inverse=True)
+    middle = np.bincount(cell, call_times - first) / np.bincount(cell) + first
+    bins = [np.searchsorted(with_calls, numbers) for numbers in cells]
     begin = min(float(np.nanmin(times)) for times in entries)
     end = max(float(np.nanmax(times)) for times in exits)
     nodes = np.concatenate([[min(begin, middle[0] - span)], middle, [max(end, middle[-1] + span)]])
@@ -280,8 +281,9 @@ def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
             for reference in np.flatnonzero(known[columns])[:1]:
                 shared = ~group.missing & ~group.missing[:, [reference]]
                 for new in np.flatnonzero(~known[columns] & shared.any(axis=0)):
-                    apart = group.exit[shared[:, new], new] - group.exit[shared[:, new], reference]
-                    origin[columns[new]] = origin[columns[reference]] + int(np.sort(apart)[len(apart) // 2])
+                    differences = group.exit[shared[:, new], new] - group.exit[shared[:, new], reference]
+                    median = int(np.sort(differences)[len(differences) // 2])
+                    origin[columns[new]] = origin[columns[reference]] + median
                     known[columns[new]] = True
         if int(known.sum()) == before:
             return np.where(known, origin, origin[0])  # without common calls: no shift against the first rank

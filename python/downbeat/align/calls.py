@@ -206,8 +206,8 @@ def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
     """Returns ranks of files whose names have one number each, if the numbers are 0, 1, 2 ...; else an empty dict."""
     stems = [PYTORCH.sub("", path.name).removesuffix(".gz") for path in paths]
     numbers = [OWN_NUMBER.findall(stem.rpartition(".")[0] or stem) for stem in stems]
-    if len(paths) > 1 and all(len(some) == 1 for some in numbers):
-        ranks = {path: int(some[0]) for path, some in zip(paths, numbers, strict=True)}
+    if len(paths) > 1 and all(len(in_name) == 1 for in_name in numbers):
+        ranks = {path: int(in_name[0]) for path, in_name in zip(paths, numbers, strict=True)}
         if sorted(ranks.values()) == list(range(len(paths))):
             return ranks
     return {}

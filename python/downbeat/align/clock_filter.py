@@ -216,7 +216,18 @@ def follow(
 def filtered(
     nodes: Floats, curve: float, measured: Floats, noise: Floats, there: NDArray[np.bool_], cuts: NDArray[np.bool_]
 ) -> tuple[States, States]:
-    """Runs the Kalman filter; returns the updated state at each node, and the state predicted from earlier nodes."""
+    """Runs the Kalman filter; returns the updated state at each node, and the state predicted from earlier nodes.
+
+    In the code, x is the offset, v the rate, and xx, xv, vv are their covariances.
+
+    Args:
+        nodes: as in `follow`.
+        curve: as in `follow`.
+        measured: as in `follow`.
+        noise: as in `follow`.
+        there: flags of ranks and nodes with a measurement.
+        cuts: as in `follow`.
+    """
     ranks, count = measured.shape
     x, v, xx, xv, vv = States(np.full((count, ranks), np.nan), *(np.zeros((count, ranks)) for _ in range(4)))
     predicted = States(*np.zeros((5, count, ranks)))
@@ -234,7 +245,7 @@ def filtered(
         begin, more = there[:, k] & ~started, there[:, k] & started
         x[k, begin], v[k, begin], xx[k, begin] = measured[begin, k], 0.0, noise[begin, k]
         xv[k, begin], vv[k, begin] = 0.0, USUAL_RATE**2
-        gain_x, gain_v = (each[k, more] / (xx[k, more] + noise[more, k]) for each in (xx, xv))
+        gain_x, gain_v = (covariance[k, more] / (xx[k, more] + noise[more, k]) for covariance in (xx, xv))
         innovation = measured[more, k] - x[k, more]
         x[k, more] += gain_x * innovation
         v[k, more] += gain_v * innovation
@@ -258,7 +269,7 @@ def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.
     x, v, xx, xv, vv = states
     for k in range(len(steps) - 1, -1, -1):
         h = steps[k]
-        px, pv, pxx, pxv, pvv = (each[k + 1] for each in predicted)
+        px, pv, pxx, pxv, pvv = (component[k + 1] for component in predicted)
         det = pxx * pvv - pxv * pxv
         back = ~np.isnan(x[k]) & ~np.isnan(px) & ~cuts[:, k + 1] & (det > 0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -276,8 +287,8 @@ def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.
                 fxv + g[0, 0] * g[1, 0] * dxx + (g[0, 0] * g[1, 1] + g[0, 1] * g[1, 0]) * dxv + g[0, 1] * g[1, 1] * dvv,
                 fvv + g[1, 0] ** 2 * dxx + 2 * g[1, 0] * g[1, 1] * dxv + g[1, 1] ** 2 * dvv,
             )
-        for each, value in zip(states, new, strict=True):
-            each[k] = np.where(back, value, each[k])
+        for component, value in zip(states, new, strict=True):
+            component[k] = np.where(back, value, component[k])
         early = np.isnan(x[k]) & ~np.isnan(x[k + 1])
         x[k, early] = x[k + 1, early] - h * v[k + 1, early]
         v[k, early], vv[k, early] = v[k + 1, early], vv[k + 1, early]
@@ -302,8 +313,8 @@ def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floa
         which = np.nan_to_num(block).astype(np.int64) + BLOCKS * np.arange(len(offset))[:, None]
         # The last: influence of the block on the estimate.
         weight, residuals, share = (
-            np.bincount(which.ravel(), np.where(there, each, 0.0).ravel(), len(offset) * BLOCKS)
-            for each in (weights, weights * (measured - offset), weights * variance)
+            np.bincount(which.ravel(), np.where(there, terms, 0.0).ravel(), len(offset) * BLOCKS)
+            for terms in (weights, weights * (measured - offset), weights * variance)
         )
         squares = (residuals / weight) ** 2 / (1.0 / weight - share / weight)
         squares = np.minimum(squares[(weight > 0) & (share < 0.8)], 25.0)

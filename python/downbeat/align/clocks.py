@@ -132,7 +132,7 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
     notes += [RankAlone(trace.rank) for trace in alone]
     first = int(axes[0].ranks[0])
     notes += [SeparateAxis(tuple(axis.ranks.tolist()), first) for axis in axes[1:]]
-    unknown = dict.fromkeys((each.name for each in RankClocks.columns()), np.nan)
+    unknown = dict.fromkeys((column.name for column in RankClocks.columns()), np.nan)
     rows += [unknown | {"rank": trace.rank, "host": trace.host, "axis": trace.rank, "calls": 0} for trace in alone]
     if steered:
         notes += [fact for axis in axes for fact in clock_movements(axis, traces)]
@@ -205,15 +205,15 @@ def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict
     moved, bound, expected = axis.correct(trace.rank, times)
     finite = np.isfinite(bound)
     first, last = times[0], times[-1]
-    # All values at one instant: the call with a bound that is closest to the middle of the run.
+    # All numbers are of one call: the call with a bound that is closest to the middle of the run.
     away = np.where(finite, np.abs(times - (first + (last - first) // 2)), np.iinfo(np.int64).max)
     at = int(np.argmin(away))
     duration = int(last - first) or np.nan
     rate = int(last - first) / (int(moved[-1] - moved[0]) or np.nan) - 1.0
     # The rate is the slope between both ends, so their errors add up. If they are anticorrelated, the error in the
     # middle is far smaller and the error of the slope is larger.
-    apart = float(expected[0] ** 2 + expected[-1] ** 2)
-    rate_error = float(np.sqrt(apart + max(apart - 4.0 * float(expected[at]) ** 2, 0.0))) / duration
+    variance = float(expected[0] ** 2 + expected[-1] ** 2)
+    rate_error = float(np.sqrt(variance + max(variance - 4.0 * float(expected[at]) ** 2, 0.0))) / duration
     known = bool(finite.any())
     return {
         "rank": trace.rank,

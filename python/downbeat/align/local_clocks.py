@@ -86,22 +86,23 @@ class LocalClock:
         self.x: Floats = (ticks - self.origin).astype(np.float64) * tick
         self.width = half_width * tick + 1.0  # clocks count whole ns
         self.length = np.diff(self.x)
-        self.slope = np.diff(self.shown) / self.length
+        self.slope = np.diff(self.shown) / self.length  # mean rate of the clock in each interval
         self.wander = wander + ramp * self.length / 4  # for a chord, see `Timebase.axis`
         self.ramp = ramp
         self.moved = moved
         steady = np.abs(self.slope - 1) <= STEADY
         lowest, highest = usual_limits(self.slope, steady, (1 - STEADY / 2, 1 + STEADY / 2))
-        rough = (self.width[:-1] + self.width[1:]) / self.length
-        self.usual = (lowest + highest) / 2
+        reading_error = (self.width[:-1] + self.width[1:]) / self.length  # of the rate
+        self.usual = (lowest + highest) / 2  # usual rate around each interval
         spread = (highest - lowest) / 2
-        unsure = spread + rough + usual_limits(rough, steady, (0.0, 0.0))[1]
+        rate_error = spread + reading_error + usual_limits(reading_error, steady, (0.0, 0.0))[1]
         if not moved:
-            self.usual, spread, unsure = self.slope.copy(), np.zeros_like(self.slope), np.zeros_like(self.slope)
+            self.usual, spread, rate_error = self.slope.copy(), np.zeros_like(self.slope), np.zeros_like(self.slope)
         self.steady = steady | (not moved)
-        self.by = (self.slope - self.usual) * self.length
-        self.slack = unsure * self.length
-        self.likely = np.abs(self.by) + spread * self.length
+        self.by = (self.slope - self.usual) * self.length  # movement of the clock in each interval, ns
+        self.slack = rate_error * self.length  # error of the movement, ns
+        self.likely = np.abs(self.by) + spread * self.length  # size of the movement that is expected at most, ns
+        # Limits of the movement at any time within the interval, ns.
         self.least = np.minimum(0.0, self.by - self.slack) - self.slack
         self.most = np.maximum(0.0, self.by + self.slack) + self.slack
 
@@ -117,7 +118,9 @@ class LocalClock:
 
     def place(self, times: NDArray[np.int64]) -> CounterTimes:
         """Finds the counter at the instants at which the clock showed these times, ns, over all possible intervals."""
-        known = FoundTimes(times.shape)
+        known = CandidateTimes(times.shape)
+        # Between intervals that are not steady, the clock rises, so only the interval with the time and its neighbors
+        # can contain it. An interval that is not steady may contain any time.
         ends = np.flatnonzero(~self.steady)
         begin = 0
         for end in [*ends, len(self.slope)]:
@@ -126,9 +129,9 @@ class LocalClock:
                 nearest = np.clip(inside, 0, end - begin - 1) + begin
                 for neighbor in (0, -1, 1):
                     which = nearest + neighbor
-                    self.look(known, times, np.clip(which, begin, end - 1), (which >= begin) & (which < end))
+                    self.add_interval(known, times, np.clip(which, begin, end - 1), (which >= begin) & (which < end))
             if end < len(self.slope):
-                self.look(known, times, np.full(times.shape, end), np.ones(times.shape, dtype=bool))
+                self.add_interval(known, times, np.full(times.shape, end), np.ones(times.shape, dtype=bool))
             begin = end + 1
         outside = np.isinf(known.low)
         with np.errstate(invalid="ignore"):  # outside, low and high are infinite
@@ -146,8 +149,8 @@ class LocalClock:
         variance = np.where(outside, self.width.max() ** 2 / 3, known.variance)
         return CounterTimes(at, low, high, np.where(outside & self.moved, np.inf, extra), variance)
 
-    def look(
-        self, known: FoundTimes, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
+    def add_interval(
+        self, known: CandidateTimes, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
     ) -> None:
         """Adds the instants of an interval at which the clock can have shown each time.
 
@@ -184,8 +187,8 @@ class LocalClock:
 
 
 @dataclass
-class FoundTimes:
-    """Instants from the intervals so far, with the fields of `CounterTimes`."""
+class CandidateTimes:
+    """Instants from the intervals that were added so far, with the fields of `CounterTimes`."""
 
     shape: tuple[int, ...]
 
@@ -219,11 +222,11 @@ def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, 
             median = taken[numbers[:, 0], np.minimum(middle, WINDOW - 1)]
             limits.append(np.where(count > 0, median, np.nan))
     for missing, other in ((slice(0, 2), slice(2, 4)), (slice(2, 4), slice(0, 2))):
-        mirrored = [2 * values - each for each in limits[other]]
+        mirrored = [2 * values - limit for limit in limits[other]]
         limits[missing] = [
-            np.where(np.isnan(each) & steady, there, each)
-            for each, there in zip(limits[missing], mirrored, strict=True)
+            np.where(np.isnan(limit) & steady, mirror, limit)
+            for limit, mirror in zip(limits[missing], mirrored, strict=True)
         ]
-    none = np.isnan(limits).all(axis=0)
-    limits = [np.where(none, alone[number >= 2], each) for number, each in enumerate(limits)]
+    no_neighbor = np.isnan(limits).all(axis=0)
+    limits = [np.where(no_neighbor, alone[number >= 2], limit) for number, limit in enumerate(limits)]
     return np.nanmin(limits, axis=0), np.nanmax(limits, axis=0)

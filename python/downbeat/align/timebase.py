@@ -232,13 +232,13 @@ class Timebase:
         head = f"{'host':24}{'first':>14}{'last':>14}{'rate':>10}{'bound':>10}{'expected':>10}{'samples':>9}"
         lines = [head, f"{'':24}{'us':>14}{'us':>14}{'ppm':>10}{'us':>10}{'us':>10}"]
         rows = self.offsets[self.offsets.clock == "realtime"]
-        for host, some in rows.groupby("host", sort=False):
-            first, last = some.offset_ns.iloc[0], some.offset_ns.iloc[-1]
-            rate = (last - first) / (some.clock_ns.iloc[-1] - some.clock_ns.iloc[0])
-            bound, error = some.bound_ns.max(), some.expected_error_ns.max()
+        for host, samples in rows.groupby("host", sort=False):
+            first, last = samples.offset_ns.iloc[0], samples.offset_ns.iloc[-1]
+            rate = (last - first) / (samples.clock_ns.iloc[-1] - samples.clock_ns.iloc[0])
+            bound, error = samples.bound_ns.max(), samples.expected_error_ns.max()
             lines.append(
                 f"{host:24}{first / 1e3:>14.3f}{last / 1e3:>14.3f}{rate * 1e6:>10.3f}"
-                f"{bound / 1e3:>10.3f}{error / 1e3:>10.3f}{len(some):>9}"
+                f"{bound / 1e3:>10.3f}{error / 1e3:>10.3f}{len(samples):>9}"
             )
         lines.append(f"axis minus realtime clock; the axis is that of {self.reference} at the start")
         return lines

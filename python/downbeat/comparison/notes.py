@@ -74,7 +74,7 @@ def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
-    """Returns lines on sessions without compared cells, and on attributes in which sessions differ from their reference.
+    """Returns lines on sessions without compared cells, and on attributes that differ between sessions and reference.
 
     Args:
         sides: a comparison with a history.

@@ -102,7 +102,7 @@ def shift_of_logs(
 
     Args:
         a: logarithms of the launches of A, shape (launches,), in their order.
-        b: likewise of B.
+        b: logarithms of the launches of B, in the same form.
         confidence: of the interval.
         scale: `welch` of both sides, if known.
     """

@@ -70,7 +70,7 @@ class VerdictRule:
             true: standard errors of the mean, shape (n, nodes).
             estimated: ratios of estimated to true standard errors, shape (n, other nodes).
             freedom: degrees of freedom of the estimates, shape (n,).
-            hidden: as the attribute, shape (n,).
+            hidden: largest common shift of all launches by clocks, relative, shape (n,).
 
         Returns:
             Shape (n, nodes, other nodes).
@@ -207,14 +207,14 @@ def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, pr
     Returns:
         Shape (n,), or (1,); NaN without an error, infinite beyond a million.
     """
-    cells = Spread.of(error, freedom, rule)
-    ratios = np.full(cells.error.shape, np.nan)
-    known = np.flatnonzero(np.isfinite(cells.error) & (np.broadcast_to(np.asarray(freedom), ratios.shape) >= 1))
-    spread, max_log = cells[known], math.log(MAX_RATIO)
+    spread = Spread.of(error, freedom, rule)
+    ratios = np.full(spread.error.shape, np.nan)
+    known = np.flatnonzero(np.isfinite(spread.error) & (np.broadcast_to(np.asarray(freedom), ratios.shape) >= 1))
+    spread, max_log = spread[known], math.log(MAX_RATIO)
 
     def short(logs: Floats, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        some = spread[rows]
-        return np.asarray(some.chance(logs, None, some.freedom) < probability)
+        cells = spread[rows]
+        return np.asarray(cells.chance(logs, None, cells.freedom) < probability)
 
     low = np.zeros(known.size)
     high = np.maximum(np.maximum(spread.error, math.log1p(rule.margin)), np.asarray(spread.rule.hidden))
@@ -268,8 +268,8 @@ def launches_alike(
 
     Args:
         deviation: as in `launches_needed`.
-        freedom: likewise.
-        paired: likewise.
+        freedom: as in `launches_needed`.
+        paired: as in `launches_needed`.
         rule: whose margin the interval must be within.
         probability: of showing it.
 
@@ -287,8 +287,8 @@ def fewest(spread: Spread, logs: ArrayLike | None, paired: ArrayLike, least: int
 
     def short(launches: Counts, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         chance: Callable[..., Floats] = spread[rows].chance
-        some = None if means is None else means[rows]
-        return np.asarray(chance(some, launches, freedom_of(launches, pairs[rows])) < probability)
+        means_of_rows = None if means is None else means[rows]
+        return np.asarray(chance(means_of_rows, launches, freedom_of(launches, pairs[rows])) < probability)
 
     rows = np.arange(high.size)
     while rows.size:

@@ -22,7 +22,7 @@ SEARCHED = 2 * MAX_SESSIONS  # sessions that are searched for shifts
 RANK_LEVEL = 0.05  # level of the rank test against sessions; usual
 SHIFT_SESSIONS = 6  # sessions on either side of a shift
 SHIFT_WINDOW = 80  # sessions that a shift is searched in
-SHIFT_LEAST = 0.02  # smallest relative change of a shift
+MIN_SHIFT = 0.02  # smallest relative change of a shift
 # Level of the t test: 0.0 to 0.3 false shifts a year on 730 simulated and 457 real nights; with 1e-3, 3 to 11.
 SHIFT_LEVEL = 1e-7
 TREND_LEVEL = 0.001  # level of the test for a trend, which is only reported as text
@@ -69,7 +69,7 @@ def last_shift(means: NDArray[np.float64]) -> Shift | None:
 
     Like Hunter (Fleming et al. 2023): Student's t test of the best split of a window, repeated after every session, so
     that temporary levels are found too, and restarted after each change. The nominal p-value assumes one split and
-    independent sessions, hence the small SHIFT_LEVEL; the change is at least SHIFT_LEAST.
+    independent sessions, hence the small SHIFT_LEVEL; the change is at least MIN_SHIFT.
 
     Args:
         means: mean logarithms of sessions, in order of time, shape (sessions,).
@@ -99,7 +99,7 @@ def best_split(values: NDArray[np.float64]) -> Shift | None:
     beyond = between[:low] if split == low else between[high:] if split == high - 1 else between[:0]
     per_value = 1 / first[split] + 1 / (count - first[split])
     logs = -float(sums[split]) * per_value
-    if abs(logs) < math.log1p(SHIFT_LEAST) or (beyond > between[split]).any():
+    if abs(logs) < math.log1p(MIN_SHIFT) or (beyond > between[split]).any():
         return None
     within = max(float((centered**2).sum() - between[split]), 0.0) / (count - 2)
     error = math.sqrt(within * per_value)
@@ -129,7 +129,7 @@ def trend(means: NDArray[np.float64]) -> float:
     spread = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
     slope = float(np.median(steps / (j - i)))
     significant = 2 * normal_cdf(-score / spread) <= TREND_LEVEL
-    return slope if significant and abs(slope) * (count - 1) >= math.log1p(SHIFT_LEAST) else 0.0
+    return slope if significant and abs(slope) * (count - 1) >= math.log1p(MIN_SHIFT) else 0.0
 
 
 def since(means: NDArray[np.float64]) -> int:
@@ -188,13 +188,13 @@ def false_verdicts(error: ArrayLike, freedom: ArrayLike, session_deviation: floa
     Returns:
         Shape (n,), or (1,).
     """
-    each = Spread.of(error, freedom, rule)
-    errors = np.maximum(each.error, MIN_DEVIATION)[:, np.newaxis]
-    s, weights = nodes_of(each.freedom)
-    critical = rule.critical(errors, s, each.freedom, np.asarray(each.rule.hidden))[:, 0, :]
-    spread = np.hypot(errors, math.sqrt(2) * session_deviation)
-    shares = 2 * (upper_tail(critical * errors / spread) * weights).sum(axis=1)
-    return np.asarray(np.where(np.hypot(each.error, session_deviation) == 0, 0.0, shares))
+    spread = Spread.of(error, freedom, rule)
+    errors = np.maximum(spread.error, MIN_DEVIATION)[:, np.newaxis]
+    s, weights = nodes_of(spread.freedom)
+    critical = rule.critical(errors, s, spread.freedom, np.asarray(spread.rule.hidden))[:, 0, :]
+    true_errors = np.hypot(errors, math.sqrt(2) * session_deviation)
+    shares = 2 * (upper_tail(critical * errors / true_errors) * weights).sum(axis=1)
+    return np.asarray(np.where(np.hypot(spread.error, session_deviation) == 0, 0.0, shares))
 
 
 def compare_across_sessions(

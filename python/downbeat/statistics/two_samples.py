@@ -77,10 +77,10 @@ def compare_paired(
 
     Args:
         a: as in `compare_independent`, a number per pair.
-        b: likewise, in the same order.
-        margin: likewise.
-        confidence: likewise.
-        hidden: likewise.
+        b: the other side of each pair, in the same order.
+        margin: as in `compare_independent`.
+        confidence: as in `compare_independent`.
+        hidden: as in `compare_independent`.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several.

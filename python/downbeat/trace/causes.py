@@ -27,7 +27,7 @@ QUICKEST_SHARE = 0.9  # share of the calls in which the quickest rank is faster 
 QUICKEST_FACTOR = 1.5  # median time of the other ranks, relative to the quickest rank
 COSTLY = 0.5  # a call is costly if its wait is at least this multiple of the typical call's
 MAX_LATE = 4  # late ranks for which the previous collective is looked up
-NOT_SYMMETRIC = [each.name for each in COLLECTIVES if not each.symmetric]
+NOT_SYMMETRIC = [collective.name for collective in COLLECTIVES if not collective.symmetric]
 
 
 class Costs(Table):

@@ -113,7 +113,9 @@ def estimate_sites(rows: Arrived, calls: SiteCalls, available: float, totals: To
         totals: of the sites, by index; None: `calls` are all calls.
     """
     begins = call_begins(rows.call)
-    time, wait, error = (np.add.reduceat(each, begins) for each in (rows.own_time, rows.own_wait, rows.own_wait_error))
+    time, wait, error = (
+        np.add.reduceat(values, begins) for values in (rows.own_time, rows.own_wait, rows.own_wait_error)
+    )
     overlaps: dict[Hashable, float] = {}
     if not np.isnan(rows.overlap).all():
         overlaps = pd.Series(rows.overlap).groupby(rows.site).median().to_dict()

@@ -157,7 +157,7 @@ def site_fact(sites: Sites, at: int, phase: str) -> SiteTime:
         quickest = QuickestRank(int(sites.quick_rank[at]), float(sites.quick_time[at]), float(sites.quick_others[at]))
     if sites.apart[at] == 0.0:
         return SiteNotResolved(**shared, error_s=float(sites.bound[at]), quickest=quickest)
-    wait, low, high = (float(each[at]) for each in wait_shares(sites))
+    wait, low, high = (float(shares[at]) for shares in wait_shares(sites))
     named = sites.last_rank[at] >= 0 and sites.last_wait[at] >= MIN_SITE_SHARE
     return SiteWaiting(
         **shared,

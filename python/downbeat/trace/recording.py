@@ -127,7 +127,7 @@ class Recording:
 
     @property
     def sampled(self) -> bool:
-        """Whether `records` are a sample of the calls."""
+        """True if `records` are a sample of the calls."""
         return bool((self.profile.thinning > 0).any())
 
     @cached_property

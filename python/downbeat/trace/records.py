@@ -80,8 +80,8 @@ class Filling:
         rows: number of rows filled so far.
     """
 
-    def __init__(self, most: int) -> None:
-        self.columns = {each.name: np.empty(most, dtype=each.dtype or "f8") for each in Records.columns()}
+    def __init__(self, max_rows: int) -> None:
+        self.columns = {column.name: np.empty(max_rows, dtype=column.dtype or "f8") for column in Records.columns()}
         self.words = {name: Vocabulary() for name, kind in Records.types().items() if kind is Words}
         self.words["kind"].codes(CALL_KINDS)
         self.rows = 0

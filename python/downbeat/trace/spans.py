@@ -137,7 +137,7 @@ def rank_of_recording(
     Args:
         recording: of the job.
         process: row in `recording.processes`.
-        placed: the records that have times.
+        placed: the records of all processes that have times.
         sites: names of call sites, by module and offset.
     """
     processes = recording.processes
@@ -265,8 +265,8 @@ def synchronizer_of(cell: Any) -> str:  # noqa: ANN401 (a row of `read_cells`)
     return with_algorithm(cell.synchronizer, cell.barrier_algorithm)
 
 
-def cell_name(cell: Any) -> str:  # noqa: ANN401 (likewise)
-    """Describes a cell as downbeat-bench does."""
+def cell_name(cell: Any) -> str:  # noqa: ANN401 (a row of `read_cells`)
+    """Returns the description of a cell, in the same words as downbeat-bench."""
     size = f" of {int(cell.size)} bytes" if cell.size else ""
     start = synchronizer_of(cell)
     timing = "" if cell.timing in ("per_call", cell.synchronizer) else f", {cell.timing}"

@@ -120,8 +120,8 @@ def intervals(records: Records, weights: Floats) -> tuple[Floats, Floats, Floats
         records: of a process.
         weights: calls of the run that each record represents.
 
-        < Returns:
-            Begins and ends, s; the share of each interval that belongs to the record; weights.
+    Returns:
+        Begins and ends, s; the share of each interval that belongs to the record; weights.
     """
     later = ~np.isnan(records.waited) | (records.kind != "blocking")
     first = np.where(later, records.returned, records.exit)

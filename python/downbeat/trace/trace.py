@@ -81,7 +81,7 @@ class Trace:
 
     @property
     def sampled(self) -> bool:
-        """Whether `records` are a sample of the calls."""
+        """True if `records` are a sample of the calls."""
         return self.recording.sampled
 
 

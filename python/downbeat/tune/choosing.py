@@ -96,9 +96,11 @@ def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -
     keys = [key for key, match in matches.items() if len(match.a) > 1]
     judged = judge_matches([matches[key] for key in keys], margin, confidence)
     return {
-        key: TimedComparison(**vars(each.comparison), a=typical(each.match.a, False), b=typical(each.match.b, False))
-        for key, each in zip(keys, judged, strict=True)
-        if each.comparison
+        key: TimedComparison(
+            **vars(cell.comparison), a=typical(cell.match.a, mean=False), b=typical(cell.match.b, mean=False)
+        )
+        for key, cell in zip(keys, judged, strict=True)
+        if cell.comparison
     }
 
 

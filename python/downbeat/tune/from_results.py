@@ -166,10 +166,10 @@ def choose_from(
         matches |= {(key, a, b): match_launches(values[a], values[b]) for a, b in sorted(pairs)}
     tested = [pair for pair, match in matches.items() if min(match.a.size, match.b.size) > 1]
     judged = judge_matches([matches[pair] for pair in tested], margin, confidence)
-    comparisons = {pair: each.comparison for pair, each in zip(tested, judged, strict=True) if each.comparison}
+    comparisons = {pair: cell.comparison for pair, cell in zip(tested, judged, strict=True) if cell.comparison}
     rows = [row_of(key, values, matches, comparisons) for key, values in several.items()]
     table = Choices.of_rows(rows)
-    if any(judgment.comparison is not None for judgment in judged):
+    if comparisons:  # else no deviation between launches is known
         needed = needed_launches(several, matches, comparisons, count_tests(judged) or len(judged))
         table = table.replaced(needed=np.where(table.decided, np.nan, needed))
     faster = {key: faster_than_default(key, values, comparisons) for key, values in several.items()}
