@@ -119,7 +119,7 @@ def clock_file_view(path: Path) -> View:
 
 
 def clock_view(data: xr.Dataset, depth: Depth = Depth.PAGE) -> View:
-    """The view of the content of a file: its fact, pictures on pages, how it was measured, and its variables."""
+    """Returns the view of the content of a file: its fact, pictures on pages, conditions, and variables."""
     attributes = {str(name): str(value) for name, value in data.attrs.items()}
     kind = attributes.get("experiment", "")
     fact = FILE_FACTS[kind](data) if kind in FILE_FACTS else None

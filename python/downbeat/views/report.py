@@ -99,7 +99,7 @@ def first_heading(view: View) -> int:
 
 
 def lead_of(name: str, view: View, alone: bool) -> Iterator[Line]:
-    """The sentences before the first heading of a view, after the name of its source; `alone` adds its title."""
+    """Returns the lines before the first heading of a view, with the name of its source; `alone` adds its title."""
     lines = [block for block in view.blocks[: first_heading(view)] if isinstance(block, Line)]
     if view.byline and alone:
         yield Line(f"{view.title}; {view.byline}", label=name)
