@@ -33,16 +33,16 @@ def figure_view(figure: Figure, results: Results) -> View:
     """Draws a figure and judges its claims."""
     warnings = conditions(results)
     if not results.labels():
-        return laid_out(figure, results.site, [words.NotDrawn("no launch is complete"), *warnings])
+        return assemble_view(figure, results.site, [words.NotDrawn("no launch is complete"), *warnings])
     try:
         findings, pictures = figure.findings(results), figure.pictures(results)
     except NoSamplesError as error:
         reason = f"{error}; starts failed too often, and an idle machine or fewer --ranks help"
-        return laid_out(figure, results.site, [words.NotDrawn(reason), *warnings])
+        return assemble_view(figure, results.site, [words.NotDrawn(reason), *warnings])
     if few := results.incomplete():
         runs = tuple((label, count, len(results.launches[label])) for label, count in few.items())
         warnings.append(words.SamplesMissing(runs, tuple(not_drawn(pictures))))
-    return laid_out(figure, results.site, warnings, judge(findings, undecidable(results)), pictures, results)
+    return assemble_view(figure, results.site, warnings, judge(findings, undecidable(results)), pictures, results)
 
 
 def failed_view(figure: Figure, site: Site, error: Exception) -> View:
@@ -50,7 +50,7 @@ def failed_view(figure: Figure, site: Site, error: Exception) -> View:
     raised = traceback.extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {message} ({Path(raised.filename).name}:{raised.lineno})"
-    return laid_out(figure, site, [words.NotDrawn(reason, figure.data or figure.name)])
+    return assemble_view(figure, site, [words.NotDrawn(reason, figure.data or figure.name)])
 
 
 def conditions(results: Results) -> list[Fact]:
@@ -80,7 +80,7 @@ def undecidable(results: Results) -> str:
     return "all ranks wait for cores" if all(run.crowded(results.site) for run in results.runs) else ""
 
 
-def laid_out(
+def assemble_view(
     figure: Figure,
     site: Site,
     warnings: Iterable[Fact],

@@ -22,7 +22,7 @@ from downbeat.output.terminal import view_lines
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.listing import listing
 from downbeat_papers.results import Results
-from downbeat_papers.view import figure_view, laid_out, report_view
+from downbeat_papers.view import assemble_view, figure_view, report_view
 from downbeat_papers.words import NotDrawn
 from papers_site import site
 
@@ -60,8 +60,8 @@ def several() -> View:
     figures = [FIGURES[name] for name in ("schuchart2023-fig3", "schuchart2023-fig1", "niethammer2016-fig16")]
     views = [
         figure_view(figures[0], results),
-        laid_out(figures[1], without, [NotDrawn(without.want(figures[1].lacks))]),
-        laid_out(figures[2], without, [NotDrawn("KeyError: 'true_error' (x.py:1)", figures[2].data)]),
+        assemble_view(figures[1], without, [NotDrawn(without.want(figures[1].lacks))]),
+        assemble_view(figures[2], without, [NotDrawn("KeyError: 'true_error' (x.py:1)", figures[2].data)]),
     ]
     return report_view(figures, views, results.site)
 

@@ -29,7 +29,7 @@ from downbeat.run.estimates import Estimates
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.statistics.power import AFFORDABLE
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.statistics.verdicts import MIN_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.text import seconds_of
 from downbeat.views.comparison import comparison_view
 from downbeat.views.experiment import closing, contrast, next_steps, spread_lines
@@ -38,7 +38,7 @@ from launch_files import Cell, write_launch
 from snapshots import check_snapshot
 from test_comparison_sheet import BARRIER, COMMON_START, cell, compared_of, open_cell
 
-PLAN = Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=FEWEST_LAUNCHES)
+PLAN = Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=MIN_LAUNCHES)
 SYNCHRONIZERS = ("synchronizer", "harmonize", "mpi_barrier")
 COMMANDS = [
     "downbeat compare where synchronizer=harmonize synchronizer=mpi_barrier",
@@ -107,8 +107,8 @@ def test_commands_can_be_typed() -> None:
     sides = ("synchronizer", "window(size=1ms)", "harmonize")
     command = shlex.split(commands_of(next_steps(PLAN, Path("a b"), sides, None))[0])
     assert command[2:] == ["a b", "synchronizer=window(size=1ms)", "synchronizer=harmonize"]
-    few = next_steps(replace(PLAN, launches=FEWEST_LAUNCHES - 1), Path("where"), SYNCHRONIZERS, needing(50.0))
-    assert isinstance(few[0], Line) and few[0].content == TooFewLaunches(FEWEST_LAUNCHES)
+    few = next_steps(replace(PLAN, launches=MIN_LAUNCHES - 1), Path("where"), SYNCHRONIZERS, needing(50.0))
+    assert isinstance(few[0], Line) and few[0].content == TooFewLaunches(MIN_LAUNCHES)
     more = next_steps(
         PLAN, Path("where"), SYNCHRONIZERS, needing(50.0), (["bcast", "--launches", "7"], ["--late", "1"])
     )
@@ -172,11 +172,11 @@ def in_two_states(few: int) -> Compared:
 
 
 def test_rows_of_a_state_with_few_launches_are_shown_and_do_not_count() -> None:
-    frame = in_two_states(FEWEST_LAUNCHES - 1)
+    frame = in_two_states(MIN_LAUNCHES - 1)
     assert set(frame.answer.verdicts.state) == set(frame.question.verdicts.state) == {"50ns"}
     assert not math.isnan(conclusion(frame)[0].ratio)  # type: ignore[union-attr]
     assert "300ns" in "\n".join(view_lines(comparison_view(frame)))
-    enough = in_two_states(FEWEST_LAUNCHES)
+    enough = in_two_states(MIN_LAUNCHES)
     assert (set(enough.answer.verdicts.state), len(enough.question)) == ({"50ns"}, 4)
     # Where no state has enough, the most frequent one counts.
     launches = np.array([3.0, 3.0, 1.0, 1.0])
@@ -304,7 +304,7 @@ def test_variants_with_nothing_in_common_end_in_latencies(tmp_path: Path) -> Non
     names = {"old": "harmonize", "new": "linear"}
     view = ended(
         tmp_path / "e",
-        FEWEST_LAUNCHES,
+        MIN_LAUNCHES,
         lambda _number, name: [taking(1.0, synchronizer=names[name])],
         ("old", "new"),
     )
@@ -322,7 +322,7 @@ def test_no_operation_is_hidden(tmp_path: Path) -> None:
             for name in ("harmonize", "mpi_barrier")
         ]
 
-    lines = screen(ended(tmp_path / "e", FEWEST_LAUNCHES, cells))
+    lines = screen(ended(tmp_path / "e", MIN_LAUNCHES, cells))
     assert all(sum(f"operation{i}" in line for line in lines) == 2 for i in range(7))
 
 

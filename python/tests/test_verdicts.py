@@ -12,7 +12,7 @@ from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     DRIFTS,
     FEW_ALIKE,
-    FEWEST_ALIKE,
+    MIN_ALIKE,
     ROUNDING,
     Comparison,
     judge,
@@ -125,13 +125,13 @@ def test_an_interval_that_ends_at_the_margin_is_within_it(end: str) -> None:
 
 @BOTH
 def test_compared_with_itself_it_is_equivalent(compare: Compare) -> None:
-    found = compare([2.5e-6] * FEWEST_ALIKE, [2.5e-6] * FEWEST_ALIKE)
+    found = compare([2.5e-6] * MIN_ALIKE, [2.5e-6] * MIN_ALIKE)
     assert (found.verdict, found.p_value, found.rank_p_value) == ("equivalent", 1.0, 1.0)
     assert (found.ratio.low, found.ratio.estimate, found.ratio.high) == pytest.approx((1.0, 1.0, 1.0), abs=1e-12)
 
 
 def test_pairs_of_the_same_numbers_are_equivalent() -> None:
-    medians = np.random.default_rng(3).lognormal(0, 0.3, FEWEST_ALIKE)
+    medians = np.random.default_rng(3).lognormal(0, 0.3, MIN_ALIKE)
     assert compare_paired(medians, medians).verdict == "equivalent"
 
 
@@ -154,10 +154,10 @@ def test_nothing_is_said_of_few_launches(compare: Compare) -> None:
 @BOTH
 def test_equivalence_takes_more_launches_than_a_difference(compare: Compare) -> None:
     """A second mode of B, in 15 % of launches, is in none of five launches with a probability of 0.44."""
-    for launches in (5, FEWEST_ALIKE - 1):
+    for launches in (5, MIN_ALIKE - 1):
         found = compare(np.full(launches, 3.0), np.full(launches, 3.0))
         assert (found.verdict, found.reason) == ("undecided", FEW_ALIKE)
-    assert compare(np.full(FEWEST_ALIKE, 3.0), np.full(FEWEST_ALIKE, 3.0)).verdict == "equivalent"
+    assert compare(np.full(MIN_ALIKE, 3.0), np.full(MIN_ALIKE, 3.0)).verdict == "equivalent"
 
 
 def test_five_pairs_must_all_agree() -> None:
@@ -202,7 +202,7 @@ def test_equivalence_is_two_one_sided_tests(
         stats.wilcoxon(logs - edge, alternative="less", method="exact").pvalue,
     ]
     found = compare_paired(a, b, margin, confidence)
-    alike = len(medians) >= FEWEST_ALIKE and max(paired) <= level
+    alike = len(medians) >= MIN_ALIKE and max(paired) <= level
     if math.isclose(found.freedom, logs.size - 1):
         assert (found.verdict == "equivalent") == alike
     assert found.verdict != "equivalent" or alike

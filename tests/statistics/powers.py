@@ -18,7 +18,7 @@ from downbeat.data.cells import STEP
 from downbeat.output.words import long
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.statistics.two_samples import compare_independent, compare_paired
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
+from downbeat.statistics.verdicts import MARGIN, MIN_LAUNCHES, Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress, worst_of
@@ -105,7 +105,7 @@ def simulate(experiments: int) -> Findings:
         ):
             error = float(np.std(shares, ddof=1)) / math.sqrt(count)  # what is printed differs more than what is drawn
             promises.append(at_least(f"{what}: {promised}", float(np.mean(shares)), POWER - 3 * error))
-        promises.append(at_least(f"{what}: launches asked for", min(needed), FEWEST_LAUNCHES))
+        promises.append(at_least(f"{what}: launches asked for", min(needed), MIN_LAUNCHES))
     table = Table(
         "Experiments with equal sides: the difference that they say they detect with a probability of 90 %, median,\n"
         "and how often it is found in others; the launches that 5 % takes, and how often it is found with them",

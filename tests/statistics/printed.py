@@ -16,7 +16,7 @@ from downbeat.data.states import LINE, with_states
 from downbeat.errors import UsageError
 from downbeat.output.terminal import view_lines
 from downbeat.run.experiment import FACTORS, Experiment, Launch
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+from downbeat.statistics.verdicts import MARGIN, MIN_LAUNCHES
 from downbeat.views.comparison import compare, comparison_view
 from downbeat.views.results import results_view
 
@@ -171,5 +171,5 @@ def said(printed: Printed, cause: Cause) -> str:
 
 def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
     """Whether what was printed of so many launches, of the smaller side, names the cause that a number is wrong for."""
-    refused = launches < FEWEST_LAUNCHES and printed.verdicts == ["undecided"]  # with the number of launches
+    refused = launches < MIN_LAUNCHES and printed.verdicts == ["undecided"]  # with the number of launches
     return refused or said(printed, cause) != SILENT

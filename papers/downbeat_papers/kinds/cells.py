@@ -1,6 +1,8 @@
 """Draws and measures figures whose numbers are columns of cells (`Results.cells`), as entries in `figures/*.toml` say.
 
 Subclasses have claims that need more than columns: the matrix of reductions and barriers, and two libraries.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A scheme is an algorithm that synchronizes the clocks of all ranks to the clock of rank 0. True errors are known for
 made clocks (see runs.py) and in a simulation. Between nodes there are only measured offsets, as in the papers; the true
 offset differs from a measured one by at most its bound, half of the round trip.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The exit skew of a synchronizer is the time between the first and the last rank that leave it. Schuchart 2023, Fig. 3;
 Niethammer 2016, Table II.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

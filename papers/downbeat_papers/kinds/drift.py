@@ -2,6 +2,8 @@
 
 Pairs of ranks measure their clock offset again and again; the slope of the offset over time is the skew of the clocks.
 Hunold 2015, Fig. 6 and section 6; Hoefler 2008, Fig. 5.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Figures show the effect on the operation after the barrier, and on delays that should compensate the skew. Schuchart
 2023, Fig. 1; Hunold 2015, Fig. 4; Niethammer 2016, Fig. 2 and section III.B.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ operation. Niethammer 2016, Figs 5 to 16.
 
 The paper gives no sizes of benefits. Its axes span 30 to 80 percentage points, on which 5 points are visible: smaller
 benefits and differences count as none, and an effect that the paper calls positive or better must exceed half of that.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

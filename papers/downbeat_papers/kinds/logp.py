@@ -1,6 +1,8 @@
 """Compares measured broadcasts with the simplified LogP model of a linear broadcast.
 
 Hoefler 2008, section 1.2, Figs 1 and 2.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Shows the run-time of a call over the time of a launch, while clocks drift apart.
 
 Hunold 2015, Figs 1, 3, 7 and 11. Samples are in the order of measurement; a bin is a number of consecutive samples.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

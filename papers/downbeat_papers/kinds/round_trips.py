@@ -1,6 +1,8 @@
 """Measures round-trip times, errors of clock offsets estimated from round trips, and when to stop measuring them.
 
 Hoefler 2008, Figs 4 and 6.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Each is measured after MPI_Barrier and from the common start (MPIX_Harmonize). A line of a figure is an algorithm of
 Open MPI, or MPICH. Schuchart 2023, Figs 6 to 14 and section 6.6.
+
+Classes with methods `runs`, `facts` and `pictures` implement `Kind` (figure.py).
 """
 
 from __future__ import annotations

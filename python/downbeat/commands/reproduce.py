@@ -77,7 +77,7 @@ def reproduce(
     from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES, simulated_site, site_finder
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
-    from downbeat_papers.view import failed_view, figure_view, laid_out, report_view
+    from downbeat_papers.view import assemble_view, failed_view, figure_view, report_view
     from downbeat_papers.words import NotDrawn
 
     from downbeat.commands.options import resumable
@@ -143,7 +143,7 @@ def reproduce(
         source, site = data_figure(figure), sites[figure.name]
         try:
             if not source.runs(site):
-                views.append(laid_out(figure, site, [NotDrawn(site.want(source.lacks))]))
+                views.append(assemble_view(figure, site, [NotDrawn(site.want(source.lacks))]))
                 continue
             if source.name not in measured:
                 with resumable():

@@ -24,7 +24,7 @@ from downbeat.data.states import in_main_state
 from downbeat.output.facts.tool_results import Damage
 from downbeat.output.fields import COMMON_START, FACTOR_UNITS, synchronizer_name
 from downbeat.run.experiment import FACTORS
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.tables import Flags, Floats, Texts, column
 from downbeat.text import Units
 
@@ -210,7 +210,7 @@ class Compared:
             self.verdicts.synchronizer == COMMON_START if SYNCHRONIZER in self.factors else np.zeros(len(self), bool)
         )
         rows = self[common] if (common & (self.verdicts.verdict != UNMATCHED)).any() else self
-        return rows[in_main_state(rows.verdicts, rows.fewest) | (rows.fewest >= FEWEST_LAUNCHES)]
+        return rows[in_main_state(rows.verdicts, rows.fewest) | (rows.fewest >= MIN_LAUNCHES)]
 
     @property
     def readings(self) -> bool:

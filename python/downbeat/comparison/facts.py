@@ -32,8 +32,8 @@ from downbeat.output.fields import format_factor
 from downbeat.statistics.power import AFFORDABLE
 from downbeat.statistics.verdicts import (
     FEW_ALIKE,
-    FEWEST_LAUNCHES,
-    FEWEST_SESSIONS,
+    MIN_LAUNCHES,
+    MIN_SESSIONS,
     NOT_AMONG_MANY,
     NOT_SIGNIFICANT,
     too_few_sessions,
@@ -49,7 +49,7 @@ MAX_RANGES = 3  # of sizes with a difference, per operation; if there are more, 
 def conclusion(compared: Compared) -> list[Conclusion | FirstNights | OneLaunchEach]:
     """Counts the verdicts of the cells that answer; empty if no cell is on both sides."""
     if compared.history_is_a and (compared.verdicts.reason == too_few_sessions(len(compared.history))).all():
-        return [FirstNights(len(compared.history) + 1, FEWEST_SESSIONS)]
+        return [FirstNights(len(compared.history) + 1, MIN_SESSIONS)]
     rows = compared.answer
     if not len(rows):
         return []
@@ -87,7 +87,7 @@ def other_cells(shown: Compared) -> list[OtherCells]:
 def unseen(compared: Compared) -> list[Unseen]:
     """Returns the share of launches that may be slow unseen; empty if no cell has an interval."""
     counts = compared.fewest[np.isfinite(compared.verdicts.ratio_low)]
-    counts = counts[counts >= FEWEST_LAUNCHES] if (counts >= FEWEST_LAUNCHES).any() else counts
+    counts = counts[counts >= MIN_LAUNCHES] if (counts >= MIN_LAUNCHES).any() else counts
     return [Unseen(int(counts.min()), compared.span)] if counts.size and counts.min() > 0 else []
 
 
@@ -206,8 +206,8 @@ def open_reason(compared: Compared, row: int) -> str:
     cells, reason = compared.verdicts, str(compared.verdicts.reason[row])
     if cells.verdict[row] == UNMATCHED:
         return reason
-    if min(cells.launches_a[row], cells.launches_b[row]) < FEWEST_LAUNCHES:
-        return f"no verdict below {FEWEST_LAUNCHES} launches"
+    if min(cells.launches_a[row], cells.launches_b[row]) < MIN_LAUNCHES:
+        return f"no verdict below {MIN_LAUNCHES} launches"
     if reason not in MORE_LAUNCHES:
         return reason
     return "launches deviate too much" if cells.launches_needed[row] > AFFORDABLE else ""

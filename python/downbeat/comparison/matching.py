@@ -19,7 +19,7 @@ from downbeat.errors import UsageError
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches
 from downbeat.statistics.two_samples import compare_independent, compare_paired
-from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, MARGIN, Comparison, too_few_sessions
+from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, MIN_LAUNCHES, Comparison, too_few_sessions
 from downbeat.tables import Floats, Ints
 
 ONLY_IN = "only in "  # begins the obstacle of a cell that one side lacks
@@ -193,7 +193,7 @@ class Matcher:
                     )
             common = np.intersect1d(a.launch, b.launch)
             # With too few pairs but enough launches, compare independently: a pair may be in two states.
-            paired = common.size >= FEWEST_LAUNCHES or min(len(a), len(b)) < FEWEST_LAUNCHES
+            paired = common.size >= MIN_LAUNCHES or min(len(a), len(b)) < MIN_LAUNCHES
         if paired:
             a, b = (self._in_pairs(rows, common, side, label) for side, rows in (("A", a), ("B", b)))
             obstacle = obstacle or ("" if common.size else "no launch counts on both sides")

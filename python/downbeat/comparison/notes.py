@@ -25,7 +25,7 @@ from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines
 from downbeat.statistics.sessions import SEARCHED, false_verdicts, last_shift, sessions_of, since, trend
 from downbeat.statistics.slow_launches import unseen_share
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.text import PERCENT, counted
 
 # Assumed standard deviation of logarithms between sessions, measured on a virtual machine. Quiet machines have 0.002
@@ -54,7 +54,7 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
     without_pairs = sum(not cell.comparison.paired for cell in judged if cell.comparison)
     if without_pairs and sides.paired:
-        few = f"fewer than {FEWEST_LAUNCHES} pairs: launches compared as independent"
+        few = f"fewer than {MIN_LAUNCHES} pairs: launches compared as independent"
         lines.append(f"{counted(without_pairs, 'cell')} with {few}")
     return [*lines, *history_lines(judged), *notes_on_kinds(judged)]
 

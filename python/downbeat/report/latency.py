@@ -50,7 +50,7 @@ from downbeat.report.rows import (
 )
 from downbeat.report.style import GRAY, positions
 from downbeat.run.experiment import Experiment
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+from downbeat.statistics.verdicts import MARGIN, MIN_LAUNCHES
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT
 
@@ -71,7 +71,7 @@ MAX_LISTED = 40  # rows of such a panel
 
 def shown_ratios(numbers: Ratios) -> tuple[float, float]:
     """Returns the limits of the axis: all ratios, and the intervals of ratios with enough launches for a verdict."""
-    with_verdict = numbers[numbers.launches >= FEWEST_LAUNCHES]
+    with_verdict = numbers[numbers.launches >= MIN_LAUNCHES]
     low = float(np.nanmin([*numbers.ratio, *with_verdict.low]))
     high = float(np.nanmax([*numbers.ratio, *with_verdict.high]))
     return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02

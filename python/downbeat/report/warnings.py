@@ -13,7 +13,7 @@ from downbeat.output.fields import start_text
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import model_lines, platforms_of
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.text import counted, listed
 
 MAX_WARNINGS = 5
@@ -40,11 +40,11 @@ def few_launches(experiment: Experiment) -> list[str]:
     """Warns if launches are too few for a verdict."""
     counts = experiment.cells.groupby(list(LAUNCH_FACTORS))["launch"].nunique()
     fewest = int(counts.min())
-    if fewest >= FEWEST_LAUNCHES:
+    if fewest >= MIN_LAUNCHES:
         return []
     return [
         f"{counted(fewest, 'launch')} of a configuration: launches differ more than samples within one (Hunold "
-        f"2014), so that no verdict can rest on fewer than {FEWEST_LAUNCHES}; start downbeat run with --launches 10."
+        f"2014), so that no verdict can rest on fewer than {MIN_LAUNCHES}; start downbeat run with --launches 10."
     ]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from downbeat.data.cells import CHANGED
 from downbeat.run.estimates import Estimates
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 
 Series = dict[LaunchKey, dict[int, str]]  # key of the series: number 0 -> number of the launch -> state
 
@@ -28,7 +28,7 @@ def rounds_needed(plan: Plan, estimates: Estimates) -> int:
     """
     series = series_of(estimates.states())
     in_other_states = max((len(states) - count_in_main_state(states) for states in series.values()), default=0)
-    min_pairs = min(FEWEST_LAUNCHES, plan.launches)
+    min_pairs = min(MIN_LAUNCHES, plan.launches)
     unequal = 0  # rounds whose two launches were in different states, so they are no pair
     for first, second in itertools.combinations(series, 2):
         if can_be_pairs(first, second):

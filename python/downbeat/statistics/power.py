@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import t_quantile
-from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN
+from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, MIN_ALIKE, MIN_LAUNCHES
 
 EFFECT = 1.05  # ratio for which the needed launches are computed: the smallest gain that is worth tuning
 AFFORDABLE = 100  # launches, ten minutes to hours; if more are needed, the machine is called noisy
@@ -258,7 +258,7 @@ def launches_needed(
     """
     if np.any(np.asarray(ratio) == 1):
         raise ValueError("a ratio of 1 is no difference; give another ratio")
-    return fewest(Spread.of(deviation, freedom, rule), np.log(ratio), paired, FEWEST_LAUNCHES, probability)
+    return fewest(Spread.of(deviation, freedom, rule), np.log(ratio), paired, MIN_LAUNCHES, probability)
 
 
 def launches_alike(
@@ -276,7 +276,7 @@ def launches_alike(
     Returns:
         At least 10, which equivalence needs, at most 100,000. Shape (n,), or (1,).
     """
-    return fewest(Spread.of(deviation, freedom, rule), None, paired, FEWEST_ALIKE, probability)
+    return fewest(Spread.of(deviation, freedom, rule), None, paired, MIN_ALIKE, probability)
 
 
 def fewest(spread: Spread, logs: ArrayLike | None, paired: ArrayLike, least: int, probability: float) -> Counts:

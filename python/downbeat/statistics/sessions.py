@@ -14,7 +14,7 @@ from downbeat.statistics.distributions import normal_cdf, satterthwaite, t_quant
 from downbeat.statistics.location import interval_between, logarithms
 from downbeat.statistics.power import MIN_DEVIATION, Floats, Spread, VerdictRule, nodes_of, upper_tail
 from downbeat.statistics.two_samples import compare_independent
-from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_SESSIONS, MARGIN, ROUNDING, Comparison, judge
+from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, MIN_SESSIONS, ROUNDING, Comparison, judge
 
 # Sessions that count: two months of nights. Chosen by hand (tests/statistics/histories.py tests 5 to 700).
 MAX_SESSIONS = 60
@@ -121,7 +121,7 @@ def trend(means: NDArray[np.float64]) -> float:
         Logarithm per session; 0 if not significant.
     """
     count = means.size
-    if count < FEWEST_SESSIONS:
+    if count < MIN_SESSIONS:
         return 0.0
     i, j = np.triu_indices(count, 1)
     steps = means[j] - means[i]

@@ -17,11 +17,11 @@ from downbeat.statistics.location import Interval, interval_between
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
-FEWEST_LAUNCHES = 5  # launches on either side; with 4 pairs no signed-rank test has a p-value below 0.125
-FEWEST_SESSIONS = 5  # sessions of a history; with 4, its t interval is 1.6 times as wide as with many
+MIN_LAUNCHES = 5  # launches on either side; with 4 pairs no signed-rank test has a p-value below 0.125
+MIN_SESSIONS = 5  # sessions of a history; with 4, its t interval is 1.6 times as wide as with many
 # Launches for the verdict "equivalent". Chosen by hand: 5 launches can miss a mode with a share of 45 %, 10 launches
 # one of 26 %. With 5, 0.5 % of verdicts change; with 20, 1 %.
-FEWEST_ALIKE = 10
+MIN_ALIKE = 10
 MARGIN = 0.02  # relative; deviation of unchanged sessions on one machine (docs/ci.md)
 CONFIDENCE = 0.95  # usual
 # Relative tolerance for rounding of logarithms: a ratio at the margin is within it.
@@ -30,7 +30,7 @@ ROUNDING = 1e-12
 # Reasons that more launches may remove.
 NOT_SIGNIFICANT = "no significant difference"
 NOT_AMONG_MANY = "no significant difference among so many cells"
-FEW_ALIKE = f"within the margin, which takes {FEWEST_ALIKE} launches to claim"
+FEW_ALIKE = f"within the margin, which takes {MIN_ALIKE} launches to claim"
 # Reasons that more launches do not remove.
 DRIFTS = "launches drift as much as A and B differ"
 HIDDEN = "the difference is within the uncertainty of the clocks"
@@ -39,7 +39,7 @@ HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
 
 def too_few_sessions(sessions: int) -> str:
     """Returns the reason of a comparison whose history has too few sessions."""
-    return f"sessions in the history: {sessions}, {FEWEST_SESSIONS} are needed"
+    return f"sessions in the history: {sessions}, {MIN_SESSIONS} are needed"
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ class Comparison:
     @property
     def lack(self) -> str:
         """Text on missing launches or sessions; empty if there are enough."""
-        if self.sessions is not None and self.sessions < FEWEST_SESSIONS:
+        if self.sessions is not None and self.sessions < MIN_SESSIONS:
             return too_few_sessions(self.sessions)
-        if min(self.launches) < FEWEST_LAUNCHES:
+        if min(self.launches) < MIN_LAUNCHES:
             unit = "pairs of launches" if self.paired else "launches"
-            return f"{unit}: {min(self.launches)}, {FEWEST_LAUNCHES} are needed"
+            return f"{unit}: {min(self.launches)}, {MIN_LAUNCHES} are needed"
         return ""
 
 
@@ -142,7 +142,7 @@ def verdict_of(comparison: Comparison) -> tuple[Verdict, str]:
         return "undecided", comparison.lack
     if within_margin(comparison, 0.0):
         # Against a history, only the launches of B count.
-        if min(comparison.launches if comparison.sessions is None else comparison.launches[1:]) < FEWEST_ALIKE:
+        if min(comparison.launches if comparison.sessions is None else comparison.launches[1:]) < MIN_ALIKE:
             return "undecided", FEW_ALIKE
         return "equivalent", "the interval is within the margin"
     # Errors of clocks may not average out over launches: they can shift the whole interval.

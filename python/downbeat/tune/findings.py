@@ -20,7 +20,7 @@ from downbeat.output.facts.tuning import (
     UnconfirmedRules,
 )
 from downbeat.statistics.location import Interval
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.tune.choosing import Decision
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.tuning import GAIN, SWEEP, Tuning
@@ -56,8 +56,8 @@ def warnings_of(tuning: Tuning) -> Iterator[TuningWarning]:
     yield from map(TuningNote, tuning.losses)
     launches, cells = tuning.question.effort.launches, len(tuning.decisions)
     untested = sum(map(lacks_launches, tuning.decisions))
-    if untested or launches < FEWEST_LAUNCHES:
-        yield LackOfLaunches(SWEEP, untested, cells, launches, FEWEST_LAUNCHES)
+    if untested or launches < MIN_LAUNCHES:
+        yield LackOfLaunches(SWEEP, untested, cells, launches, MIN_LAUNCHES)
     yield from tuning.removed
     yield from (cell_warning(tuning, cell, "wrong default") for cell in tuning.wrong_defaults)
     yield from tuning.left_out
@@ -70,8 +70,8 @@ def warnings_of(tuning: Tuning) -> Iterator[TuningWarning]:
         yield UnconfirmedRules(len(tuning.rule_gains), names, len(tuning.withdrawn))
     known = {*tuning.gains, *tuning.lost}
     unknown = sum(decision.cell not in known for decision in tuning.decisions) if tuning.rules else 0
-    if unknown and launches >= FEWEST_LAUNCHES:
-        yield LackOfLaunches(GAIN, unknown, cells, launches, FEWEST_LAUNCHES)
+    if unknown and launches >= MIN_LAUNCHES:
+        yield LackOfLaunches(GAIN, unknown, cells, launches, MIN_LAUNCHES)
     yield from map(TuningNote, (*tuning.kinds, *tuning.written.notes))
 
 
@@ -88,6 +88,5 @@ def cell_warning(tuning: Tuning, cell: Cell, problem: CellProblem) -> CellWarnin
 def lacks_launches(decision: Decision) -> bool:
     """Returns true if a cell has too few launches to judge any algorithm."""
     return bool(decision.candidates) and not any(
-        candidate.comparison and min(candidate.comparison.launches) >= FEWEST_LAUNCHES
-        for candidate in decision.candidates
+        candidate.comparison and min(candidate.comparison.launches) >= MIN_LAUNCHES for candidate in decision.candidates
     )

@@ -26,7 +26,7 @@ from downbeat.output.facts import Fact
 from downbeat.output.facts.tuning import AloneInCells, DecidedCells, LaunchesForHalf, TuningNote, UnprovenRules
 from downbeat.run.open_mpi_settings import major_version
 from downbeat.statistics.power import MAX_LAUNCHES, launches_needed
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
+from downbeat.statistics.verdicts import MIN_LAUNCHES, Comparison
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 from downbeat.text import counted
 from downbeat.tune.open_mpi import RULES_FILE
@@ -119,8 +119,8 @@ class FromResults:
     def facts(self) -> Iterator[Fact]:
         """Returns facts on the certainty of the choices and the limits of the rules."""
         table = self.choices
-        enough = int((table.launches >= FEWEST_LAUNCHES).sum())
-        yield DecidedCells(len(table), int(table.decided.sum()), enough, FEWEST_LAUNCHES, int(table.launches.max()))
+        enough = int((table.launches >= MIN_LAUNCHES).sum())
+        yield DecidedCells(len(table), int(table.decided.sum()), enough, MIN_LAUNCHES, int(table.launches.max()))
         undecided = int((~table.decided).sum())
         if undecided:
             needed = np.sort(table.needed[~table.decided])

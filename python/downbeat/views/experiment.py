@@ -39,7 +39,7 @@ from downbeat.run.plan import LAUNCH_FACTORS, Plan
 from downbeat.run.simulation import platforms_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import MIN_SHOWN
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import MIN_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
 
 MAX_SIZES = 6  # columns of the table of latencies; they fit in 80 characters
@@ -231,9 +231,9 @@ def next_steps(
 ) -> list[Block]:
     """Returns the next step towards a verdict, and commands."""
     step: list[Fact] = []
-    if plan.launches < FEWEST_LAUNCHES:
-        step = [TooFewLaunches(FEWEST_LAUNCHES)]
-    elif compared is not None and len(compared.answer) and (compared.answer.fewest < FEWEST_LAUNCHES).all():
+    if plan.launches < MIN_LAUNCHES:
+        step = [TooFewLaunches(MIN_LAUNCHES)]
+    elif compared is not None and len(compared.answer) and (compared.answer.fewest < MIN_LAUNCHES).all():
         step = [TooFewLaunches(2 * plan.launches, so_far=True)]
     elif compared is not None:
         step = [*step_of(compared)]
