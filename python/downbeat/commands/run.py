@@ -123,13 +123,13 @@ def run_plan(
     from downbeat.commands.options import resumable
     from downbeat.run.execute import execute
     from downbeat.run.progress import watcher
-    from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+    from downbeat.statistics.verdicts import MIN_LAUNCHES
 
     for warning in crowding(plan.on_machine):
         print(f"warning: {warning}", file=sys.stderr)
-    if plan.launches < FEWEST_LAUNCHES:
+    if plan.launches < MIN_LAUNCHES:
         launches = counted(plan.launches, "launch")
-        print(f"warning: {launches}; a verdict needs at least {FEWEST_LAUNCHES} (--launches)", file=sys.stderr)
+        print(f"warning: {launches}; a verdict needs at least {MIN_LAUNCHES} (--launches)", file=sys.stderr)
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
