@@ -77,8 +77,8 @@ def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str
     differing = {}
     for name in compared_attributes(contexts):
         values = list(dict.fromkeys(value_of(name, context) for context in contexts))
-        if len(values) > 1 and (among := attribute_of(name).plural):
-            differing[among] = values
+        if len(values) > 1 and (plural := attribute_of(name).plural):
+            differing[plural] = values
     return differing
 
 
