@@ -129,7 +129,7 @@ def simulate_powers(_experiments: int) -> Findings:
     promises: list[Promise] = []
     for plant, machine in POWERS:
         show_progress(f"power of {plant}, {machine.nodes} nodes, noise {machine.noise:g}")
-        stated = np.mean(count(machine, from_logs, POWER_RUNS).stated, axis=0)[plant == "link"]
+        stated = np.mean(count(machine, from_logs, POWER_RUNS).stated, axis=0)[("node", "link").index(plant)]
         counted = count(machine, from_logs, POWER_RUNS, plant, FACTORS[0])
         found = counted.hits / POWER_RUNS
         rows.append([plant, machine.nodes, machine.noise, machine.values, counted.false, float(stated), found])
