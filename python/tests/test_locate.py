@@ -80,6 +80,8 @@ def test_a_direction_in_logs_of_both_orders(tmp_path: Path) -> None:
 def test_a_slow_node_and_link_in_results_of_pico(tmp_path: Path, packed: bool) -> None:
     machine = slow_link(slow_node(times(), 5, 3.0), 2, 9, 2.0)
     results = write_pico_pairs(tmp_path / "results", machine, algorithms=("ring_ompi", "bine_lat"))
+    for file in min((results / "fjord").iterdir()).glob("0/*.csv"):  # of the nodes 0 and 1
+        file.write_text("highest\n", encoding="utf-8")
     if packed:
         with tarfile.open(tmp_path / "results.tar.gz", "w:gz") as archive:
             archive.add(results, results.name)
@@ -93,6 +95,8 @@ def test_a_slow_node_and_link_in_results_of_pico(tmp_path: Path, packed: bool) -
     assert nodes[settings[1]]["peers"] / nodes[settings[0]]["peers"] == pytest.approx(2.0, rel=0.05)
     links = {fact["setting"]: [link["ends"] for link in fact["links"]] for fact in facts(record, "slow_links")}
     assert links == {key: [["node002.local", "node009.local"]] for key in settings}
+    (failed,) = facts(record, "failed_pairs")
+    assert (sorted(failed["settings"]), failed["pairs"]) == (sorted(settings), [["node000.local", "node001.local"]])
 
 
 def test_results_of_pico_with_equal_times_are_different_pairs(tmp_path: Path) -> None:
