@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 #include <set>
 #include <utility>
@@ -16,24 +17,40 @@
 namespace bench {
 namespace {
 
-TEST(Tournament, EachPairMeetsOnceInDisjointRounds) {
-    for (const int nodes : {2, 3, 4, 5, 7, 8, 63, 64, 129}) {
+TEST(Tournament, EachPairOfAGroupMeetsOnceInDisjointRounds) {
+    for (const auto &[nodes, max_size] : std::vector<std::pair<int, int>>{
+             {2, 2}, {3, 4}, {4, 4}, {5, 5}, {7, 9}, {63, 64}, {129, 129}, {16, 8}, {9, 5}, {11, 4}, {130, 33}}) {
         SCOPED_TRACE(nodes);
-        EXPECT_EQ(tournament_rounds(nodes), nodes % 2 == 0 ? nodes - 1 : nodes);
+        const Groups groups(nodes, max_size);
         std::set<std::pair<int, int>> met;
-        for (int round = 0; round < tournament_rounds(nodes); ++round) {
+        for (int round = 0; round < groups.rounds(); ++round) {
             std::set<int> busy;
-            for (const Link &link : links_of_round(nodes, round)) {
+            for (const Link &link : groups.links_of_round(round)) {
                 EXPECT_LT(link.a, link.b);
+                EXPECT_EQ(groups.index_of(link.a), groups.index_of(link.b));
                 EXPECT_TRUE(busy.insert(link.a).second && busy.insert(link.b).second);
                 EXPECT_TRUE(met.insert({link.a, link.b}).second);
-                EXPECT_EQ(round_of(nodes, link), round);
-                EXPECT_EQ(opponent(nodes, round, link.a), link.b);
-                EXPECT_EQ(opponent(nodes, round, link.b), link.a);
+                EXPECT_EQ(groups.round_of(link), round);
+                EXPECT_EQ(groups.opponent(round, link.a), link.b);
+                EXPECT_EQ(groups.opponent(round, link.b), link.a);
             }
-            EXPECT_EQ(busy.size(), static_cast<std::size_t>(nodes - nodes % 2));
+            for (int node = 0; node < nodes; ++node) {
+                EXPECT_EQ(groups.opponent(round, node) == idle, !busy.contains(node));
+            }
         }
-        EXPECT_EQ(met.size(), static_cast<std::size_t>(nodes * (nodes - 1) / 2));
+        int next = 0;
+        std::size_t pairs = 0;
+        for (const auto &[first, size] : groups.list()) {
+            EXPECT_EQ(first, next);
+            EXPECT_LE(size, max_size);
+            EXPECT_GE(size, groups.list().front().size - 1);
+            EXPECT_EQ(groups.rounds(), groups.list().front().size - (groups.list().front().size % 2 == 0 ? 1 : 0));
+            next += size;
+            pairs += static_cast<std::size_t>(size) * static_cast<std::size_t>(size - 1) / 2;
+        }
+        EXPECT_EQ(next, nodes);
+        EXPECT_EQ(groups.list().size(), static_cast<std::size_t>((nodes + max_size - 1) / max_size));
+        EXPECT_EQ(met.size(), pairs);
     }
 }
 
@@ -68,7 +85,7 @@ struct Cluster {
 LinkTimes draw_times(const Cluster &cluster, std::mt19937_64 &random) {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform;
-    LinkTimes times(cluster.nodes);
+    LinkTimes times(Group{0, cluster.nodes});
     for (int a = 0; a < cluster.nodes; ++a) {
         for (int b = a + 1; b < cluster.nodes; ++b) {
             const double basis = (a / cluster.leaf == b / cluster.leaf ? 1.0 : 1.35) * std::exp(0.03 * normal(random)) *
@@ -137,9 +154,9 @@ TEST(Suspects, ASlowLinkHasHealthyEnds) {
 TEST(Suspects, MissingLinksAreNoEvidence) {
     std::mt19937_64 random(5);
     const LinkTimes complete = draw_times({}, random);
-    LinkTimes partial(64);
+    LinkTimes partial(Group{0, 64});
     for (int round = 0; round < 20; ++round) {
-        for (const Link &link : links_of_round(64, round)) {
+        for (const Link &link : Groups(64, 64).links_of_round(round)) {
             partial.add(link, std::exp(complete.of(link.a, link.b)) * (link.a == 9 || link.b == 9 ? 2.0 : 1.0));
         }
     }
@@ -147,8 +164,46 @@ TEST(Suspects, MissingLinksAreNoEvidence) {
     ASSERT_FALSE(suspects.empty());
     EXPECT_EQ(suspects.front().a, 9);
     EXPECT_TRUE(suspects.front().is_node());
-    EXPECT_TRUE(Peers(LinkTimes(64)).find_suspects().empty());
-    EXPECT_TRUE(Peers(LinkTimes(0)).find_suspects().empty());
+    EXPECT_TRUE(Peers(LinkTimes(Group{0, 64})).find_suspects().empty());
+    EXPECT_TRUE(Peers(LinkTimes(Group{0, 0})).find_suspects().empty());
+}
+
+TEST(Suspects, StayWithinTheirGroup) {
+    const Groups groups(130, 65);
+    std::mt19937_64 random(5);
+    std::vector<LinkTimes> times;
+    for (const Group &group : groups.list()) {
+        Cluster cluster{.nodes = group.size};
+        cluster.fault = [](int a, int b) { return a == 20 || b == 20 ? 2.0 : a == 3 && b == 40 ? 3.0 : 1.0; };
+        const LinkTimes drawn = draw_times(cluster, random);
+        times.emplace_back(group);
+        for (int round = 0; round < groups.rounds(); ++round) {
+            for (const Link &link : groups.links_of_round(round)) {
+                if (times.back().has(link.a)) {
+                    times.back().add(link, std::exp(drawn.of(link.a - group.first, link.b - group.first)));
+                }
+            }
+        }
+    }
+    std::vector<Suspect> suspects = Peers(times[0]).find_suspects();
+    const std::size_t of_first = suspects.size();
+    for (const Suspect &suspect : Peers(times[1]).find_suspects()) {
+        EXPECT_TRUE(times[1].has(suspect.a) && (suspect.is_node() || times[1].has(suspect.b)));
+        suspects.push_back(suspect);
+    }
+    EXPECT_EQ(suspects.front().a, 20);
+    EXPECT_EQ(suspects[of_first].a, 65 + 20);
+    EXPECT_TRUE(suspects[of_first + 1].a == 65 + 3 && suspects[of_first + 1].b == 65 + 40);
+    std::vector<std::size_t> chosen(suspects.size());
+    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+    for (const bool of_nodes : {true, false}) {
+        const std::vector<Look> looks = Peers(times[1]).looks(suspects, chosen, of_nodes, random);
+        EXPECT_FALSE(looks.empty());
+        for (const Look &look : looks) {
+            EXPECT_GE(static_cast<std::size_t>(look.suspect), of_first);
+            EXPECT_TRUE(times[1].has(look.link.a) && times[1].has(look.link.b));
+        }
+    }
 }
 
 TEST(Suspects, FreshLooksHaveTwoHealthyControlsEach) {
@@ -193,9 +248,9 @@ TEST_F(PairsFile, HasAColumnForEachFactOfAPair) {
     results.records = {{0, 0, 1}, {0, 1, 0},   {3, 2, 1},          {0, 0, 3},
                        {0, 0, 1}, {-1, -1, 0}, {1e-6, 2e-6, 3e-6}, {2e-6, 2e-6, none}};
     results.ranks = {0, 1, 2, 3};
-    results.checks.assign(4, {1e-3, 1e-5, 20.0, 0.01, 0.0, 1e-6, none});
+    results.checks.assign(4, {1e-3, 1e-5, 20.0, 0.01, 0.0, 1e-6, none, 1});
     results.suspects = {{0, whole_node, std::log(2.0)}, {0, 1, std::log(1.5)}};
-    results.found_suspects = 2;
+    results.suspects_in_groups = {2};
     results.plan = {20, 2, 6};
     results.wanted = results.plan;
     results.starts = 9;
@@ -223,12 +278,14 @@ TEST_F(PairsFile, HasAColumnForEachFactOfAPair) {
     EXPECT_EQ(file.texts("suspected"), (std::vector<std::string>{"0", "0 - 1"}));
     EXPECT_EQ(file.numbers("suspected_b"), (std::vector<double>{-1, 1}));
     EXPECT_EQ(file.numbers("loop_seconds").size(), 4U);
+    EXPECT_EQ(file.numbers("group"), (std::vector<double>{1, 1, 1, 1}));
+    EXPECT_EQ(file.numbers("suspects_in_group"), (std::vector<double>{2}));
     EXPECT_EQ(file.texts("host").size(), 4U);
     EXPECT_EQ(file.attribute("experiment"), "pairs");
     EXPECT_TRUE(find_pairs_warnings(options, results).empty());
     results.plan.exchanges = 7;
     results.ranks = {0, 1};
-    results.found_suspects = 30;
+    results.suspects_in_groups = {30};
     EXPECT_EQ(find_pairs_warnings(options, results).size(), 3U);
 }
 

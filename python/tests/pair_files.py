@@ -6,7 +6,7 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
-from downbeat.data.pair_file import PairFile, RankStates
+from downbeat.data.pair_file import Looks, PairGroup, RankStates
 from downbeat.tables import Floats
 from launch_files import ATTRIBUTES, seal
 
@@ -63,29 +63,48 @@ def write_nccl_logs(directory: Path, times: Floats, failed: tuple[tuple[int, int
     return directory
 
 
-def write_pairs(path: Path, content: PairFile) -> Path:
-    """Writes a file of downbeat-bench pairs."""
-    looks = content.looks
+def write_pairs(path: Path, *groups: PairGroup) -> Path:
+    """Writes a file of downbeat-bench pairs; the ranks of each group follow those of the preceding groups."""
+    sizes = [len(group.ranks) for group in groups]
+    first_ranks, first_suspects = (
+        np.cumsum([0, *lengths]) for lengths in (sizes, [len(group.suspects) for group in groups])
+    )
+    looks = Looks.joined(
+        group.looks.replaced(
+            a=group.looks.a + first_rank,
+            b=group.looks.b + first_rank,
+            suspect=np.where(group.looks.suspect < 0, -1, group.looks.suspect + first_suspect),
+        )
+        for group, first_rank, first_suspect in zip(groups, first_ranks, first_suspects, strict=False)
+    )
+    suspects = [
+        [suspect[0] + first, suspect[1] + first if len(suspect) > 1 else -1]
+        for group, first in zip(groups, first_ranks, strict=False)
+        for suspect in group.suspects
+    ]
+    names = [name for group in groups for name in group.ranks]
+    dimensions = {"pair": len(looks), "rank": len(names), "name_len": NAMES, "in_group": len(groups)}
     with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
-        known = {"title": "Pairs", "experiment": "pairs", "suspects_found": content.suspects_found}
-        file.setncatts({**ATTRIBUTES, **known})
-        for name, size in {"pair": len(looks), "rank": len(content.ranks), "name_len": NAMES}.items():
+        file.setncatts({**ATTRIBUTES, "title": "Pairs", "experiment": "pairs"})
+        for name, size in dimensions.items():
             file.createDimension(name, size)
         columns = {"round": "round", "rank_a": "a", "rank_b": "b", "pass": "passed"}
         columns |= {name: name for name in ("role", "suspect", "alone", "size", "seconds_ab", "seconds_ba")}
         for name, column in columns.items():
             kind = "f8" if name.startswith("seconds") else "i1" if name in ("pass", "role", "alone") else "i8"
             file.createVariable(name, kind, ("pair",))[:] = getattr(looks, column)
-        if content.suspects:
-            file.createDimension("suspected", len(content.suspects))
-            for name, end in {"suspected_a": 0, "suspected_b": 1}.items():
-                members = [(*suspect, -1)[end] for suspect in content.suspects]
-                file.createVariable(name, "i4", ("suspected",))[:] = np.array(members)
+        if suspects:
+            file.createDimension("suspected", len(suspects))
+            for name, ends in zip(("suspected_a", "suspected_b"), zip(*suspects, strict=True), strict=True):
+                file.createVariable(name, "i4", ("suspected",))[:] = np.array(ends)
         host = file.createVariable("host", "S1", ("rank", "name_len"))
-        texts = np.array([name.ljust(NAMES, "\0") for name in content.ranks], dtype=f"S{NAMES}")
+        texts = np.array([name.ljust(NAMES, "\0") for name in names], dtype=f"S{NAMES}")
         host[:] = texts[:, np.newaxis].view("S1")
+        file.createVariable("group", "i8", ("rank",))[:] = np.repeat(np.arange(len(groups)) + 1, sizes)
+        file.createVariable("suspects_in_group", "i8", ("in_group",))[:] = [group.suspects_found for group in groups]
         for each in RankStates.columns():
-            file.createVariable(each.name, "f8", ("rank",))[:] = getattr(content.states, each.name)
+            values = np.concatenate([getattr(group.states, each.name) for group in groups])
+            file.createVariable(each.name, "f8", ("rank",))[:] = values
     return seal(path)
 
 

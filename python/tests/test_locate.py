@@ -9,8 +9,10 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
 import pytest
+from downbeat.data.pair_file import PairGroup
 from downbeat.data.pair_results import pair_of_run
 from downbeat.data.readers.results import ToolRun
 from downbeat.statistics.fresh import Rounds, confirmed
@@ -218,6 +220,48 @@ def test_a_live_file_of_a_noisy_machine(tmp_path: Path) -> None:
     record = located(write_pairs(tmp_path / "pairs.nc", Bench(base, np.random.default_rng(6), noise=0.3).run()))
     assert not facts(record, "slow_node") + facts(record, "slow_links")
     assert facts(record, "not_steady")[0]["restless"] > 0.5
+
+
+def groups_of(*bases: Floats) -> list[PairGroup]:
+    """Groups of nodes that are measured together; `bases`: log times of each."""
+    groups: list[PairGroup] = []
+    for number, base in enumerate(bases):
+        first = sum(len(group.ranks) for group in groups)
+        ranks = tuple(f"host{first + node}" for node in range(len(base)))
+        groups.append(dataclasses.replace(Bench(base, np.random.default_rng(number)).run(), ranks=ranks))
+    return groups
+
+
+def test_a_live_file_of_groups(tmp_path: Path) -> None:
+    """Each group has peers, suspects and controls of its own."""
+    sound = [times(seed, nodes=nodes, noise=0.0, outliers=0.0, values=1)[0] for seed, nodes in ((1, 24), (2, 23))]
+    quiet = located(write_pairs(tmp_path / "sound.nc", *groups_of(*sound)))
+    assert [each["fact"] for each in quiet["facts"]] == ["nothing_slow", "measured_in_groups"]
+    assert (quiet["facts"][0]["nodes"], quiet["facts"][0]["pairs"]) == (47, 24 * 23 // 2 + 23 * 22 // 2)
+    assert (quiet["facts"][1]["smallest"], quiet["facts"][1]["largest"]) == (23, 24)
+    second = slow_link(slow_node(sound[1][np.newaxis], 5, 2.0), 11, 3, 3.0)[0]
+    faulty = write_pairs(tmp_path / "slow.nc", *groups_of(sound[0], second))
+    record = located(faulty, "--fail-on", "slow", status=3)
+    (node,), (links,) = facts(record, "slow_node"), facts(record, "slow_links")
+    assert (node["setting"], node["node"]["ends"]) == ("group 2 of 2", ["host29"])
+    assert [link["ends"] for link in links["links"]] == [["host27", "host35"]]
+    assert facts(record, "nothing_slow")[0]["nodes"] == 24
+    changed = located(faulty, "--baseline", tmp_path / "sound.nc")
+    assert [fact["node"]["ends"] for fact in facts(changed, "slow_node")] == [["host29"]]
+
+
+@pytest.mark.parametrize(
+    ("variable", "index", "value"),
+    [("rank_b", 0, 40), ("suspect", -1, 0), ("group", 3, 2), ("group", 3, 0), ("group", 3, 9)],
+)
+def test_a_file_with_pairs_between_groups_is_damaged(tmp_path: Path, variable: str, index: int, value: int) -> None:
+    base = slow_node(times(nodes=24, noise=0.0, outliers=0.0, values=1), 5, 2.0)[0]
+    path = write_pairs(tmp_path / "pairs.nc", *groups_of(base, base))
+    with netCDF4.Dataset(path, "a") as file:
+        file.variables[variable][index] = value
+    done = downbeat("locate", path, where=Path())
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "is damaged: " in done.stderr
 
 
 @pytest.mark.parametrize("seed", range(4))

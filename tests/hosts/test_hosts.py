@@ -153,7 +153,7 @@ def test_locate_names_the_delayed_host_of_four(mpi: str, tmp_path: Path, delayed
     with open_netcdf(tmp_path / "pairs.nc") as file:
         columns = {name: file.variables[name][:] for name in ("pass", "role", "rank_a", "rank_b", "suspect")}
         seconds = file.variables["seconds_ab"][:] + file.variables["seconds_ba"][:]
-    accused = find_live(read_pair_file(tmp_path / "pairs.nc")).accused
+    accused = find_live(read_pair_file(tmp_path / "pairs.nc"))[0].accused
     nodes = [fact.node.ends for fact in accused if isinstance(fact, SlowNode)]
     if delayed is None:  # hosts 0 and 2, and 1 and 3, may share a processor: slow pairs, and no fault
         assert not accused

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from downbeat.data.pair_file import Looks, PairFile, RankStates
+from downbeat.data.pair_file import Looks, PairGroup, RankStates
 from downbeat.statistics.distributions import normal_quantile
 from downbeat.statistics.faults import FACTOR, FALSE_ALARM, MIN_NODES
 from downbeat.statistics.peers import MAD_SIGMA, median, peers_of
@@ -122,7 +122,7 @@ class Bench:
         other = int(self.random.integers(len(self.base) - 1))
         return suspect[0], other + (other >= suspect[0])
 
-    def run(self, **of_ranks: Floats) -> PairFile:
+    def run(self, **of_ranks: Floats) -> PairGroup:
         """Runs the experiment; `of_ranks`: columns of RankStates, NaN if missing."""
         times = self.tournament()
         suspects = self.suspects(times) if len(self.base) >= MIN_NODES else []
@@ -141,7 +141,7 @@ class Bench:
         unknown = np.full(len(self.base), np.nan)
         states = RankStates(**{each.name: of_ranks.get(each.name, unknown) for each in RankStates.columns()})
         names = tuple(names_of(len(self.base)))
-        return PairFile(names, looks, tuple(suspects), found, names, states)
+        return PairGroup(names, looks, tuple(suspects), found, names, states)
 
 
 def limit_of(scores: Floats) -> float:

@@ -53,7 +53,7 @@ def from_logs(times: Floats, _random: np.random.Generator) -> tuple[Named, float
 def live(times: Floats, random: np.random.Generator, jobs: bool = False) -> tuple[Named, float, float]:
     """Measures and searches; returns like `from_logs`. The first value of each pair is its true log time."""
     nodes = {name: number for number, name in enumerate(names_of(times.shape[1]))}
-    findings = find_live(Bench(times[0], random, noise=0.03 if jobs else 0.01, jobs=jobs).run())
+    (findings,) = find_live([Bench(times[0], random, noise=0.03 if jobs else 0.01, jobs=jobs).run()])
     accused: Named = set()
     for fact in findings.accused:
         faults = [fact.node] if isinstance(fact, SlowNode) else fact.links if isinstance(fact, SlowLinks) else ()

@@ -1,7 +1,4 @@
-// The dataset, head and warnings of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a
-// tournament and looks again at slow nodes and links, the suspects: first to choose them, then in fresh rounds, which
-// decide.
-
+// Describes the results of `downbeat-bench pairs` as a dataset (pairs_results.h).
 #include "experiments/pairs_results.h"
 
 #include "output/table.h"
@@ -9,16 +6,23 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
+#include <numeric>
 
 namespace bench {
 namespace {
 
-/// "node-3" or "node-3 - node-17"; ranks by number where they take part themselves.
+/// The name of a suspect: "node-3", or "node-3 - node-17" of a link. If all ranks take part (`ranks`), their numbers.
 std::string name_of(const Context &context, bool ranks, const Suspect &suspect) {
     const auto name = [&](int rank) {
         return ranks ? fmt::format("{}", rank) : context.ranks[static_cast<std::size_t>(rank)].host;
     };
     return suspect.is_node() ? name(suspect.a) : fmt::format("{} - {}", name(suspect.a), name(suspect.b));
+}
+
+/// The number of suspects of all groups, also of those that were not looked at again.
+long suspect_count(const PairsResults &results) {
+    return std::accumulate(results.suspects_in_groups.begin(), results.suspects_in_groups.end(), 0L);
 }
 
 } // namespace
@@ -37,9 +41,10 @@ Dataset pairs_dataset(const Context &context, const PairsOptions &options, const
         {"clock_rate", "1", "frequency of the rank's local clock relative to rank 0's, minus 1",
          &RankCheck::clock_rate},
         {"clock_residual", "s",
-         "root mean square of what comparisons with partners differ by from the consensus of all; with 32 clocks or "
-         "more",
-         &RankCheck::clock_residual}};
+         "root mean square residual of the comparisons of the rank's clock with its partners'; with 32 clocks or more",
+         &RankCheck::clock_residual},
+        {"group", "", "number of the rank's group, from 1; pairs are within groups; 0 for a rank that took no part",
+         &RankCheck::group}};
     const PairRecords &records = results.records;
     const std::size_t count = records.round.size();
     Dataset data;
@@ -51,23 +56,25 @@ Dataset pairs_dataset(const Context &context, const PairsOptions &options, const
                        {"starts", results.starts},
                        {"late_starts", results.late_starts},
                        {"taking_part", static_cast<long>(results.ranks.size())},
-                       {"suspects_found", static_cast<long>(results.found_suspects)}};
+                       {"suspects_found", suspect_count(results)}};
     if (options.within > 0.0) {
         data.attributes.emplace_back("within_s", options.within);
     }
-    data.dimensions = {{"pair", count}};
+    data.dimensions = {{"pair", count}, {"in_group", results.suspects_in_groups.size()}};
     const auto number = [&](const char *name, const char *meaning, Values values) {
         data.add({name, "", meaning, FieldType::count}, {"pair"}, std::move(values));
     };
     const auto flag = [&](const char *name, const char *meaning, std::vector<std::string> words, Values values) {
         data.add({name, "", meaning, FieldType::flag, {}, std::move(words)}, {"pair"}, std::move(values));
     };
-    number("round", "round of the run; its pairs are measured at once unless `alone` is 1", records.round);
+    number("round", "round of the run; the pairs of a round are measured at once unless `alone` is 1", records.round);
     number("rank_a", "rank of one end", records.rank_a);
     number("rank_b", "rank of the other end, the higher", records.rank_b);
-    flag("pass", "first and second pass of the tournament, second look at a suspect, fresh round",
+    flag("pass",
+         "first and second pass of the tournament; second look at a suspect, which decides if it has fresh rounds; fresh "
+         "round",
          {"first", "second", "second_look", "fresh"}, records.pass);
-    flag("role", "why the pair was measured: in the tournament, as a suspect, as a control of the suspect before it",
+    flag("role", "purpose of the measurement: tournament, suspect, or control of the preceding suspect",
          {"tournament", "suspect", "control"}, records.role);
     number("suspect", "number of the suspect that the measurement is about, along `suspected`; -1 for none",
            records.suspect);
@@ -78,6 +85,9 @@ Dataset pairs_dataset(const Context &context, const PairsOptions &options, const
              records.seconds_ab);
     data.add({"seconds_ba", "s", "time of a message from rank_b to rank_a, median of the exchanges"}, {"pair"},
              records.seconds_ba);
+    data.add({"suspects_in_group", "", "number of suspects in each group, from group 1; at most 24 are confirmed",
+              FieldType::count},
+             {"in_group"}, results.suspects_in_groups);
     if (!results.suspects.empty()) {
         const auto &suspects = results.suspects;
         data.dimensions.push_back({"suspected", suspects.size()});
@@ -117,14 +127,14 @@ std::vector<std::string> find_pairs_warnings(const PairsOptions &options, const 
         warnings.push_back(
             fmt::format("the limit of {} s ended the run before the last round; raise --within", options.within));
     }
-    if (results.ranks.size() < fewest_nodes) {
-        warnings.push_back(fmt::format("{} took part; with fewer than {} a slow one cannot be told from a slow link, "
-                                       "and none is suspected; start more",
-                                       results.ranks.size(), fewest_nodes));
+    if (results.ranks.size() < min_nodes) {
+        warnings.push_back(fmt::format("{} took part; with fewer than {}, a slow node cannot be told from a slow link, "
+                                       "so none is suspected; start more nodes",
+                                       results.ranks.size(), min_nodes));
     }
-    if (results.found_suspects > results.suspects.size()) {
-        warnings.push_back(fmt::format("{} suspects are too many to confirm; the slowest {} were measured again",
-                                       results.found_suspects, results.suspects.size()));
+    if (const long count = suspect_count(results); count > std::ssize(results.suspects)) {
+        warnings.push_back(fmt::format("{} suspects are too many to confirm; the slowest {} were measured again", count,
+                                       results.suspects.size()));
     }
     return warnings;
 }

@@ -1,6 +1,5 @@
-// The dataset, head and warnings of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a
-// tournament and looks again at slow nodes and links, the suspects: first to choose them, then in fresh rounds, which
-// decide.
+// Results of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a tournament (rules/tournament.h)
+// and looks again at nodes and links that seem slow, the suspects (rules/suspects.h): dataset, summary line, warnings.
 
 #pragma once
 
@@ -20,45 +19,48 @@ struct PairsOptions {
     double within = 0.0;    // seconds; 0: as long as it takes
     bool alone = false;     // pairs one by one, not all of a round at once
     bool ranks = false;     // all ranks take part, not the first of each node
+    int group = 0;          // largest number of nodes of a group (see tournament.h); 0: chosen by the number of nodes
 };
 
-/// When a pair was measured.
+/// The part of the run in which a pair was measured. The second look at a suspect decides if it has fresh rounds: new
+/// measurements, by which `downbeat locate` judges it.
 enum class PairPass { first, second, second_look, fresh };
 
 /// The measurements, column by column.
 struct PairRecords {
-    std::vector<std::int64_t> round; // of the run: pairs of one number were measured at once unless alone
-    std::vector<std::int64_t> rank_a;
+    std::vector<std::int64_t> round; // of the run; the pairs of a round were measured at once, unless with --alone
+    std::vector<std::int64_t> rank_a; // the lower rank
     std::vector<std::int64_t> rank_b;
-    std::vector<std::int64_t> pass; // PairPass
-    std::vector<std::int64_t> role; // Role
-    std::vector<std::int64_t> suspect;
-    std::vector<double> seconds_ab;
+    std::vector<std::int64_t> pass;    // PairPass
+    std::vector<std::int64_t> role;    // Role
+    std::vector<std::int64_t> suspect; // index in PairsResults::suspects; -1 in the tournament
+    std::vector<double> seconds_ab;    // time of a message from rank_a to rank_b; NaN if the run ended before
     std::vector<double> seconds_ba;
 };
 
-/// A rank by itself. NaN if unknown, e.g. the clock of a rank that took no part.
+/// The state of a rank, and its group. NaN if unknown, e.g. for the clock of a rank that took no part.
 struct RankCheck {
-    double loop_seconds;
+    double loop_seconds; // this value and the next three: see ProcessorCheck
     double wake_delay;
     double interruptions_per_s;
     double taken_share;
-    double clock_offset;
-    double clock_rate;
-    double clock_residual;
+    double clock_offset;   // of the global clock to that of rank 0, in seconds
+    double clock_rate;     // frequency of the local clock relative to that of rank 0, minus 1
+    double clock_residual; // in seconds, root mean square over the comparisons with partners
+    int group;             // number of the group, from 1; 0 if the rank took no part
 };
 
 struct PairsResults {
     PairRecords records;
-    std::vector<int> ranks; // that took part
-    std::vector<RankCheck> checks;
-    std::vector<Suspect> suspects; // ranks in place of nodes
-    std::size_t found_suspects;    // more than `suspects` where these were too many
-    TournamentPlan plan;           // what fits into the limit of time
-    TournamentPlan wanted;         // what would run without a limit
-    long starts;                   // starts of rounds by MPIX_Harmonize
-    long late_starts;              // those at which a rank was late
-    bool stopped;                  // at the limit of time
+    std::vector<int> ranks;               // ranks that took part, in the order of the nodes
+    std::vector<RankCheck> checks;        // of all ranks
+    std::vector<Suspect> suspects;        // that were looked at again; with ranks in place of nodes
+    std::vector<std::int64_t> suspects_in_groups; // number of suspects of each group; may exceed those in `suspects`
+    TournamentPlan plan;                  // the plan that fits into the limit of time
+    TournamentPlan wanted;                // the plan without a limit of time
+    long starts;                          // common starts of the run
+    long late_starts;                     // common starts that a rank left late
+    bool stopped;                         // true if the limit of time ended the run
 };
 
 Dataset pairs_dataset(const Context &context, const PairsOptions &options, const PairsResults &results);

@@ -1,30 +1,32 @@
+// The peers and suspects of a group of nodes, and the choice of further looks at the suspects (suspects.h).
 #include "rules/suspects.h"
 
 #include "rules/statistics.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace bench {
 namespace {
 
-constexpr std::size_t most_neighbors = 6; // choice, as in the simulations of docs/measured
-constexpr double level = 0.01;            // that any healthy node, or any healthy link, becomes a suspect
-constexpr std::size_t few_scores = 16;    // choice: the scatter of fewer is not known, and a fault is a part of it
-constexpr double large_ratio = 1.5;       // choice: suspect among few, whatever their scatter
+constexpr std::size_t max_neighbors = 6; // chosen by hand, as PEERS of `downbeat locate`
+constexpr double level = 0.01; // probability that any sound node, or any sound link, of a group becomes a suspect
+constexpr std::size_t few_scores = 16; // chosen by hand: fewer scores do not show their scatter, and contain the fault
+constexpr double large_ratio = 1.5;    // chosen by hand: a suspect among few scores, whatever their scatter
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// The score above which one of `scores` is suspect.
+/// The score from which the node or link is a suspect; `scores` has the scores of all nodes, or of all links.
 double limit_of(const std::vector<double> &scores) {
-    constexpr double normal = 1.4826; // standard deviation / median absolute deviation
+    constexpr double normal = 1.4826; // standard deviation / median absolute deviation, of a normal distribution
     const double middle = known_median(scores);
     std::vector<double> distances;
     for (const double score : scores) {
         distances.push_back(std::abs(score - middle));
     }
     const double z = normal_quantile(1.0 - level / static_cast<double>(std::max<std::size_t>(1, scores.size())));
-    const double limit = std::max(std::log(least_ratio), middle + z * normal * known_median(distances));
+    const double limit = std::max(std::log(min_ratio), middle + z * normal * known_median(distances));
     return scores.size() < few_scores ? std::min(limit, std::log(large_ratio)) : limit;
 }
 
@@ -42,28 +44,27 @@ Link link_of(int a, int b) { return {std::min(a, b), std::max(a, b)}; }
 
 } // namespace
 
-LinkTimes::LinkTimes(int nodes)
-    : nodes_(nodes), logs_(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(nodes), unknown) {}
+LinkTimes::LinkTimes(const Group &group)
+    : first_(group.first), size_(group.size),
+      logs_(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_), unknown) {}
 
 void LinkTimes::add(const Link &link, double seconds) {
-    const double value = std::log(seconds);
-    for (const std::size_t at : {index(link.a, link.b), index(link.b, link.a)}) {
-        logs_[at] = std::fmin(logs_[at], value);
+    for (const std::size_t i : {index(link.a, link.b), index(link.b, link.a)}) {
+        logs_[i] = std::fmin(logs_[i], std::log(seconds));
     }
 }
 
 Peers::Peers(const LinkTimes &times) : times_(times) {
-    const int nodes = times.nodes();
-    for (int node = 0; node < nodes; ++node) {
+    for (const int node : times.nodes()) {
         std::vector<int> known;
         std::vector<double> links;
-        for (int other = 0; other < nodes; ++other) {
+        for (const int other : times.nodes()) {
             if (!std::isnan(times.of(node, other))) {
                 known.push_back(other);
                 links.push_back(times.of(node, other));
             }
         }
-        const auto nearest = static_cast<std::ptrdiff_t>(std::min(most_neighbors, known.size()));
+        const auto nearest = static_cast<std::ptrdiff_t>(std::min(max_neighbors, known.size()));
         std::ranges::partial_sort(known, known.begin() + nearest, {}, [&](int other) { return times.of(node, other); });
         known.resize(static_cast<std::size_t>(nearest));
         neighbors_.push_back(known);
@@ -74,9 +75,9 @@ Peers::Peers(const LinkTimes &times) : times_(times) {
 double Peers::score(int node) const {
     std::vector<double> peers;
     for (const int neighbor : neighbors(node)) {
-        peers.push_back(medians_[static_cast<std::size_t>(neighbor)]);
+        peers.push_back(medians_[index(neighbor)]);
     }
-    return medians_[static_cast<std::size_t>(node)] - known_median(peers);
+    return medians_[index(node)] - known_median(peers);
 }
 
 double Peers::score(const Link &link) const {
@@ -92,7 +93,6 @@ double Peers::score(const Link &link) const {
 }
 
 std::vector<Suspect> Peers::find_suspects() const {
-    const int nodes = times_.nodes();
     const auto keep = [](std::vector<Suspect> candidates) {
         std::erase_if(candidates, [](const Suspect &candidate) { return std::isnan(candidate.score); });
         std::vector<double> scores;
@@ -104,18 +104,19 @@ std::vector<Suspect> Peers::find_suspects() const {
         std::ranges::stable_sort(candidates, std::ranges::greater{}, &Suspect::score);
         return candidates;
     };
-    if (nodes < fewest_nodes) {
+    const auto nodes = times_.nodes();
+    if (std::ssize(nodes) < min_nodes) {
         return {};
     }
     std::vector<Suspect> candidates;
-    for (int node = 0; node < nodes; ++node) {
+    for (const int node : nodes) {
         candidates.push_back({node, whole_node, score(node)});
     }
     std::vector<Suspect> suspects = keep(std::move(candidates));
     candidates.clear();
-    for (int a = 0; a < nodes; ++a) {
-        for (int b = a + 1; b < nodes && !is_suspect_node(suspects, a); ++b) {
-            if (!is_suspect_node(suspects, b)) {
+    for (const int a : nodes) {
+        for (const int b : nodes) {
+            if (a < b && !is_suspect_node(suspects, a) && !is_suspect_node(suspects, b)) {
                 candidates.push_back({a, b, score(Link{a, b})});
             }
         }
@@ -125,19 +126,18 @@ std::vector<Suspect> Peers::find_suspects() const {
     return suspects;
 }
 
+/// Returns a random node other than `node`, if possible one that is not suspect.
 int Peers::draw_partner(const std::vector<Suspect> &suspects, int node, std::mt19937_64 &random) const {
     std::vector<int> partners;
-    for (const bool healthy : {true, false}) {
-        for (int other = 0; other < times_.nodes() && (healthy || partners.empty()); ++other) {
-            if (other != node && !(healthy && is_suspect_node(suspects, other))) {
-                partners.push_back(other);
-            }
-        }
+    std::ranges::copy_if(times_.nodes(), std::back_inserter(partners),
+                         [&](int other) { return other != node && !is_suspect_node(suspects, other); });
+    if (partners.empty()) {
+        std::ranges::copy_if(times_.nodes(), std::back_inserter(partners), [&](int other) { return other != node; });
     }
     return partners[random() % partners.size()];
 }
 
-/// The two nearest neighbors of a node without suspicion that can meet `other`; with it where there are no more.
+/// Returns two neighbors of `node` that meet `other` as controls: the nearest that are not suspect, else suspects.
 std::vector<int> Peers::controls_of(const std::vector<Suspect> &suspects, int node, int other) const {
     std::vector<int> controls = neighbors(node);
     std::erase(controls, other);
@@ -153,7 +153,7 @@ std::vector<Look> Peers::looks(const std::vector<Suspect> &suspects, const std::
     std::vector<Look> looks;
     for (const std::size_t i : chosen) {
         const auto &[a, b, score] = suspects[i];
-        if (suspects[i].is_node() != nodes) {
+        if (suspects[i].is_node() != nodes || !times_.has(a)) {
             continue;
         }
         const int index = static_cast<int>(i);
@@ -178,11 +178,11 @@ std::vector<std::size_t> slow_again(const std::vector<Look> &looks, const std::v
     std::vector<std::size_t> slow;
     for (std::size_t i = 0; i < looks.size();) {
         const std::size_t suspect = i;
-        double control = unknown;
+        double control = unknown; // seconds of the faster control
         for (++i; i < looks.size() && looks[i].role == Role::control; ++i) {
             control = std::fmin(control, seconds[i]);
         }
-        if (seconds[suspect] > least_ratio * control) {
+        if (seconds[suspect] > min_ratio * control) {
             slow.push_back(static_cast<std::size_t>(looks[suspect].suspect));
         }
     }

@@ -1,3 +1,6 @@
+// Suspects: nodes and links that seem slow in the tournament of a group (tournament.h), and the further looks at them.
+// `downbeat-bench pairs` looks at each suspect again, together with controls, which are links of its peers; `downbeat
+// locate` decides by these looks. The peers of a node are its nearest nodes by the measured times.
 #pragma once
 
 #include "rules/tournament.h"
@@ -5,29 +8,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <ranges>
 #include <vector>
 
 namespace bench {
 
-/// The logarithm of the time of each link, both directions together, in which errors of clocks cancel.
+/// The logarithms of the times of all links of a group. A time is the sum of both directions, in which errors of clocks
+/// cancel.
 class LinkTimes {
 public:
-    explicit LinkTimes(int nodes);
+    explicit LinkTimes(const Group &group);
 
-    int nodes() const { return nodes_; }
+    /// The numbers of the group's nodes.
+    auto nodes() const { return std::views::iota(first_, first_ + size_); }
+    bool has(int node) const { return node >= first_ && node < first_ + size_; }
 
-    /// NaN for a link that was not measured.
+    /// The logarithm of the time of a link; NaN if the link was not measured.
     double of(int a, int b) const { return logs_[index(a, b)]; }
 
-    /// Keeps the smaller of several times in seconds; NaN changes nothing.
+    /// Adds a time of a link, in seconds. The smallest time of a link counts; NaN changes nothing.
     void add(const Link &link, double seconds);
 
 private:
     std::size_t index(int a, int b) const {
-        return static_cast<std::size_t>(a) * static_cast<std::size_t>(nodes_) + static_cast<std::size_t>(b);
+        return static_cast<std::size_t>(a - first_) * static_cast<std::size_t>(size_) +
+               static_cast<std::size_t>(b - first_);
     }
 
-    int nodes_;
+    int first_;
+    int size_;
     std::vector<double> logs_; // [a][b] and [b][a]
 };
 
@@ -41,57 +50,61 @@ struct Suspect {
 };
 constexpr int whole_node = -1;
 
-/// Fewer nodes have no peers: a slow node cannot be told from a slow link.
-constexpr int fewest_nodes = 4;
+/// The smallest number of nodes of a group in which nodes have peers. With fewer nodes, a slow node cannot be told from
+/// a slow link.
+constexpr int min_nodes = 4;
 
-/// A smaller ratio to the peers is no fault.
-constexpr double least_ratio = 1.2;
+/// The smallest ratio of a time to the time of the peers that makes a suspect.
+constexpr double min_ratio = 1.2;
 
-/// Further suspects are not confirmed: a machine with more than these is not steady.
-constexpr std::size_t most_suspects = 24;
+/// The number of suspects of a group that are confirmed. A group with more suspects is not steady.
+constexpr std::size_t max_suspects = 24;
 
-/// Whether a link is measured again as a suspect, or beside one.
+/// The purpose of a measurement of a link.
 enum class Role { tournament, suspect, control };
 
-/// A link that is to be measured again, in the round of the tournament in which it was measured before.
+/// A further measurement of a link, in the round of the tournament in which the link was measured before.
 struct Look {
     Link link;
     Role role;
-    int suspect; // index
+    int suspect; // index of the suspect
 };
 
-/// The peers of nodes, found in the times, and the suspects by them.
+/// The peers of the nodes of a group, and its suspects.
 class Peers {
 public:
-    /// The nearest neighbors of each node are those with the fastest links to it.
     explicit Peers(const LinkTimes &times);
 
-    /// Nearest first, six at most.
-    const std::vector<int> &neighbors(int node) const { return neighbors_[static_cast<std::size_t>(node)]; }
+    /// The nodes with the fastest links to a node, at most six, the nearest first.
+    const std::vector<int> &neighbors(int node) const { return neighbors_[index(node)]; }
 
-    /// Slowest first, nodes before links; links to a suspect node do not count. Suspect: beyond the quantile of
-    /// Bonferroni at 1 % of a normal distribution with the median and the median absolute deviation of the scores, and
-    /// beyond `least_ratio`; among fewer than 16 scores, 1.5 times the peers is enough.
+    /// Returns the suspects: nodes, then links without those of suspect nodes; the slowest first. A suspect is slower
+    /// than its peers by `min_ratio`, and its score is beyond the Bonferroni quantile at 1 % of a normal distribution
+    /// with the median and the median absolute deviation of the scores. Among fewer than 16 scores, 1.5 times the time
+    /// of the peers is enough.
     std::vector<Suspect> find_suspects() const;
 
-    /// Of the suspects with these indices that are nodes, or of those that are links, in turn: the suspect's link, and
-    /// two control links, from an end of it to a neighbor of the other end. A node meets another node that is drawn.
+    /// Returns looks at the suspects of this group that have the indices `chosen` and are nodes, or links if `nodes` is
+    /// false: for each, a look at its link, then at two control links, from an end of the link to a neighbor of the
+    /// other end. The link of a suspect node is that to a random node.
     std::vector<Look> looks(const std::vector<Suspect> &suspects, const std::vector<std::size_t> &chosen, bool nodes,
                             std::mt19937_64 &random) const;
 
 private:
+    /// The logarithm of the ratio of the time of a node or link to that of its peers; NaN without times.
     double score(int node) const;
     double score(const Link &link) const;
     std::vector<int> controls_of(const std::vector<Suspect> &suspects, int node, int other) const;
     int draw_partner(const std::vector<Suspect> &suspects, int node, std::mt19937_64 &random) const;
+    std::size_t index(int node) const { return static_cast<std::size_t>(node - times_.nodes().front()); }
 
     const LinkTimes &times_;
-    std::vector<std::vector<int>> neighbors_;
-    std::vector<double> medians_; // of the links of each node
+    std::vector<std::vector<int>> neighbors_; // of each node
+    std::vector<double> medians_;             // of the log times of each node's links
 };
 
-/// The suspects of `looks` that were slow again, by the seconds of each look: beyond `least_ratio` times the quicker of
-/// its controls.
+/// Returns the indices of the suspects of `looks` that took more than `min_ratio` times as long as the faster of their
+/// controls; `seconds` has the time of each look.
 std::vector<std::size_t> slow_again(const std::vector<Look> &looks, const std::vector<double> &seconds);
 
 } // namespace bench

@@ -138,10 +138,10 @@ def find_all(paths: list[Path], baseline: Path | None) -> list[Findings]:
     if live and (len(paths) > 1 or (baseline and not is_pair_file(baseline))):
         raise UsageError(f"'{live[0]}' is of downbeat-bench pairs, which is compared with another such file alone")
     if live and not baseline:
-        return [find_live(read_pair_file(live[0]))]
+        return find_live(read_pair_file(live[0]))
     if live and baseline:
-        files = [read_pair_file(path).tournament() for path in (live[0], baseline)]
-        return find(files[:1], files[1:], str(baseline))
+        current, accepted = ([group.tournament() for group in read_pair_file(path)] for path in (live[0], baseline))
+        return find(current, accepted, str(baseline))
     earlier = pairs_in(read_results([baseline])) if baseline else []
     return find(pairs_in(read_results(paths)), earlier, str(baseline or ""))
 

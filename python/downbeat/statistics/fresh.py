@@ -1,7 +1,7 @@
-"""Confirms suspected faults (faults.py) by new measurements: a sign test for each, corrected by Holm for their number.
+"""Confirms suspects, nodes and links that seem slow, by new measurements: a sign test, with Holm's correction.
 
-A round measures a suspect, a pair of nodes, and its controls, sound pairs, one after the other. If the suspect is
-sound, it is slower than all its k controls with probability 1 / (k + 1).
+A fresh round measures a pair of the suspect and its controls, sound pairs, one after the other. If the suspect is
+sound, its pair is slower than all its k controls with probability 1 / (k + 1).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from downbeat.statistics.faults import FACTOR, FALSE_ALARM, PLANTED
 from downbeat.statistics.holm import holm
 from downbeat.tables import Flags, Floats
 
-DRAWS = 20_000  # simulated rounds; the power is then exact to 0.5 %
+DRAWS = 20_000  # simulated rounds; the standard error of the probability of a slower suspect is then at most 0.4 %
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of a suspect.
+    """The fresh rounds of a suspect.
 
     Attributes:
         times: log times of the suspect, shape (rounds,).
@@ -43,13 +43,21 @@ class Rounds:
 
     @property
     def chance(self) -> float:
-        """Probability that a sound pair is slower in at least `slower` rounds, each with the fewest controls."""
-        fewest = int(np.count_nonzero(~np.isnan(self.controls), axis=1).min(initial=2))
-        return float(binomial_tails(len(self.times), 1 / (fewest + 1))[-1, self.slower])
+        """Probability that a sound suspect is slower in at least `slower` rounds.
+
+        Rounds may differ in their number of controls; all count as those with the smallest number.
+        """
+        controls = int(np.count_nonzero(~np.isnan(self.controls), axis=1).min(initial=2))
+        return float(binomial_tails(len(self.times), 1 / (controls + 1))[-1, self.slower])
 
 
 def confirmed(suspects: list[Rounds], level: float = FALSE_ALARM) -> Flags:
-    """Flags suspects that are slower than their controls: by the sign test with Holm, and by FACTOR in the median."""
+    """Flags suspects that are slower than their controls, by the sign test and by FACTOR in the median.
+
+    Args:
+        suspects: rounds of all suspects of a run, for Holm's correction.
+        level: probability that any sound suspect is flagged.
+    """
     if not suspects:
         return np.zeros(0, dtype=bool)
     chances = holm([each.chance for each in suspects])
@@ -57,11 +65,11 @@ def confirmed(suspects: list[Rounds], level: float = FALSE_ALARM) -> Flags:
 
 
 def confirming_power(noise: Floats, spread: Floats, rounds: int, level: float = FALSE_ALARM) -> float:
-    """Simulates the probability that rounds with two controls confirm a fault that is PLANTED times slower.
+    """Simulates the probability that rounds with two controls each confirm a suspect that is PLANTED times slower.
 
     Args:
-        noise: deviations of the values of a pair from its typical value, logarithms.
-        spread: deviations of pairs from their peers, logarithms.
+        noise: logarithms of the values of pairs divided by the pair's typical value.
+        spread: logarithms of the typical values of pairs divided by those of their peers.
         rounds: number of rounds of the suspect.
         level: level of the sign test.
     """

@@ -127,6 +127,16 @@ class TooFewNodes(Fact):
 
 
 @dataclass(frozen=True)
+class MeasuredInGroups(Fact):
+    """Only pairs within groups of nodes were measured. `smallest` and `largest`: numbers of nodes of groups."""
+
+    nodes: int
+    groups: int
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True)
 class FailedPairs(Fact):
     """Pairs with a run but no value; `most`: node with many of them, `count`; empty: no such node."""
 

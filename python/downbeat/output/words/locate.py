@@ -8,6 +8,7 @@ from downbeat.output.facts.locate import (
     AllSlower,
     Certainty,
     FailedPairs,
+    MeasuredInGroups,
     NothingSlow,
     NotSteady,
     RankChecks,
@@ -155,6 +156,15 @@ def _(fact: TakenProcessors) -> str:
         for each in fact.ranks
     )
     return f"Other work takes {ranks}."
+
+
+@long.register
+def _(fact: MeasuredInGroups) -> str:
+    sizes = f"{fact.largest}" if fact.smallest == fact.largest else f"{fact.smallest} to {fact.largest}"
+    return (
+        f"{counted(fact.nodes, 'node')} were measured in {fact.groups} groups of {sizes} nodes; links between groups "
+        "were not measured."
+    )
 
 
 @long.register
