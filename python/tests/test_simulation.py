@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from downbeat.data.launch_file import open_netcdf
+from downbeat.data.pair_file import read_pair_file
+from downbeat.locate.live import find_live
+from downbeat.output.facts.locate import SlowLinks, SlowNode
 from downbeat.run.bench import built
 from downbeat.run.experiment import open_experiment
 from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform, platform_object, without_seed
@@ -100,6 +103,35 @@ def test_pairs_suspect_a_planted_fault(
         assert data["loop_seconds"][9] == pytest.approx(2 * data["loop_seconds"][8])
         assert data["interruptions_per_s"][9] == pytest.approx(10)
         assert data["interruptions_per_s"][8] == 0
+
+
+@pytest.mark.nightly
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        ("", []),
+        (",faulty=21,slow_out=2,slow_in=2", [("node-21",)]),
+        (",faulty=18,faulty_to=29,slow_out=2,slow_in=2", [("node-18", "node-29")]),
+    ],
+)
+def test_locate_names_a_planted_fault_in_the_second_group(
+    tmp_path: Path, fault: str, named: list[tuple[str, ...]]
+) -> None:
+    bench = built(SIMULATOR)
+    assert bench
+    platform = f"fat-tree(nodes=31,radix=8,jitter=20ns{fault})"  # groups of 16 and 15 nodes, two leaves each
+    launch = [sys.executable, "-m", "downbeat.run.launch", "--simulate", platform, "-n", "31", "--timeout", "120"]
+    command = [*launch, bench, "pairs", "--group", "16", "--seed", "1", "-q", "-o", "pairs.nc"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    groups = read_pair_file(tmp_path / "pairs.nc")
+    assert [len(group.names) for group in groups] == [16, 15]
+    accused = [(each.times.setting, fact) for each in find_live(groups) for fact in each.accused]
+    assert all(setting == "group 2 of 2" for setting, _ in accused)
+    nodes = [fact.node.ends for _, fact in accused if isinstance(fact, SlowNode)]
+    links = [link.ends for _, fact in accused if isinstance(fact, SlowLinks) for link in fact.links]
+    assert nodes + links == named
 
 
 @pytest.mark.nightly

@@ -67,6 +67,34 @@ def test_each_rank_is_checked_by_itself(data: xr.Dataset) -> None:
 
 
 @ONE_LIBRARY
+@pytest.mark.parametrize(("ranks", "alone"), [(9, []), (8, ["--alone"])])
+def test_groups_hold_tournaments_at_the_same_time(mpi: str, tmp_path: Path, ranks: int, alone: list[str]) -> None:
+    """Of 9 ranks, a group has 5 and a group 4; a rank of the larger group pauses in each of its rounds."""
+    arguments = ["pairs", "--group", "5", "--exchanges", "3", "--ranks", *alone, "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, tmp_path, *arguments, ranks=ranks)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    groups = (range(ranks - 4), range(ranks - 4, ranks))
+    assert list(data.group.values) == [1 + (rank in groups[1]) for rank in range(ranks)]
+    for number in (0, 1):
+        in_pass = data.where(data["pass"] == number, drop=True)
+        pairs = list(zip(in_pass.rank_a.values, in_pass.rank_b.values, strict=True))
+        assert sorted(pairs) == [pair for group in groups for pair in combinations(group, 2)]
+        assert len(set(in_pass["round"].values)) == (5 if ranks == 9 else 3)
+        assert set(Counter(in_pass["round"].values).values()) <= {2, 4}
+    assert (data.group.values[data.rank_a.values] == data.group.values[data.rank_b.values]).all()
+    assert (data.seconds_ab + data.seconds_ba > 0).all()
+
+
+@ONE_LIBRARY
+def test_groups_without_peers_are_refused(mpi: str, tmp_path: Path) -> None:
+    outcome = run_bench(mpi, tmp_path, "pairs", "--group", "4", "--ranks", ranks=5)
+    assert outcome.status == 2
+    (line,) = outcome.own_lines
+    assert "--group cannot be 4: of 5 nodes" in line
+
+
+@ONE_LIBRARY
 def test_a_run_ends_within_its_time(mpi: str, tmp_path: Path) -> None:
     exchanges = ["--size", "4M", "--exchanges", "100000"]  # 400 GB, which no memory moves in two seconds
     arguments = ["pairs", "--within", "2s", *exchanges, "--alone", "-q", "-o", "out.nc"]
@@ -88,6 +116,7 @@ def test_a_run_ends_within_its_time(mpi: str, tmp_path: Path) -> None:
         (["--within", "10ms"], "use 1s or more"),
         (["--within", "60"], "with a unit"),
         (["--exchanges", "0"], "from 1 to 100000"),
+        (["--group", "3"], "from 4 to 4096"),
     ],
 )
 def test_invalid_options_are_refused(bench: Bench, arguments: list[str], valid: str) -> None:
