@@ -1,6 +1,6 @@
-// `downbeat-bench pairs`: measures all pairs of nodes in the rounds of a tournament (rules/tournament.h), in each of which
-// disjoint pairs begin at a common start, and then the suspects again: nodes and links that seem slow (rules/suspects.h).
-// `downbeat locate` judges the file.
+// `downbeat-bench pairs`: measures all pairs of nodes in the rounds of a tournament (rules/tournament.h), in each of
+// which disjoint pairs begin at a common start, and then the suspects again: nodes and links that seem slow
+// (rules/suspects.h). `downbeat locate` judges the file.
 #include "experiments/subcommand.h"
 
 #include "experiments/pairs_results.h"
@@ -28,12 +28,12 @@ namespace bench {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr int max_group = 4096;           // nodes; larger groups would need gigabytes at rank 0
-constexpr int default_group = 1024;       // largest group if there are more than `max_group` nodes
-constexpr double tournament_share = 0.7;  // of the time for rounds; further looks at suspects use the rest
-constexpr double rounds_share = 0.9;      // of the time limit; the check of clocks and the file use the rest
-constexpr int link_rounds = 10;           // fresh rounds of a suspect link
-constexpr int batch_rounds = 12;          // fresh rounds of a suspect node in each of two batches
+constexpr int max_group = 4096;          // nodes; larger groups would need gigabytes at rank 0
+constexpr int default_group = 1024;      // largest group if there are more than `max_group` nodes
+constexpr double tournament_share = 0.7; // of the time for rounds; further looks at suspects use the rest
+constexpr double rounds_share = 0.9;     // of the time limit; the check of clocks and the file use the rest
+constexpr int link_rounds = 10;          // fresh rounds of a suspect link
+constexpr int batch_rounds = 12;         // fresh rounds of a suspect node in each of two batches
 constexpr long rounds_between_batches = 100;
 
 /// Measures rounds of pairs among the nodes of a communicator.
@@ -81,8 +81,8 @@ private:
             "MPI_Recv");
     }
 
-    /// Exchanges messages; of two partners, the first is the lower rank. The first exchange does not count, since it may
-    /// open a connection.
+    /// Exchanges messages; of two partners, the first is the lower rank. The first exchange does not count, since it
+    /// may open a connection.
     double exchange(int partner, bool first, long exchanges) {
         const auto count = static_cast<std::size_t>(exchanges + 1);
         const StampClock stamps = clock_.stamps();
@@ -185,8 +185,8 @@ public:
     }
 
 private:
-    /// Collective. Plans a tournament that fits into the time, by trial rounds with one exchange and with many exchanges.
-    /// Each trial has new partners, as in the first pass, so its time contains the opening of connections.
+    /// Collective. Plans a tournament that fits into the time, by trial rounds with one exchange and with many
+    /// exchanges. Each trial has new partners, as in the first pass, so its time contains the opening of connections.
     TournamentPlan plan(long rounds) {
         constexpr int trials = 6;
         int next_round = 0;
@@ -221,8 +221,8 @@ private:
     bool is_end(const Link &link) const { return link.a == comm_.rank() || link.b == comm_.rank(); }
 
     /// Collective. Measures a round of the tournament: all links at once, or one by one with --alone, and then only
-    /// `link` if it is given. Adds this rank's value unless the rank pauses. `round` and `link` may differ from group to
-    /// group.
+    /// `link` if it is given. Adds this rank's value unless the rank pauses. `round` and `link` may differ from group
+    /// to group.
     void run_round(int round, std::vector<double> &values, const std::optional<Link> &link = std::nullopt) {
         const int partner = groups_.opponent(round, comm_.rank());
         const auto measure = [&](bool takes_part) {
@@ -295,9 +295,9 @@ private:
         }
     }
 
-    /// Collective. Measures links again, each in its round of the tournament, together with the other pairs of that round.
-    /// Looks of different groups are measured at the same time, unless --alone. Returns the time of each look, the sum of
-    /// both directions in seconds, at rank 0; NaN if the time was over before.
+    /// Collective. Measures links again, each in its round of the tournament, together with the other pairs of that
+    /// round. Looks of different groups are measured at the same time, unless --alone. Returns the time of each look,
+    /// the sum of both directions in seconds, at rank 0; NaN if the time was over before.
     std::vector<double> look(const std::vector<Look> &looks, PairPass pass) {
         std::vector<int> ends; // of all links, from rank 0
         for (const Look &each : looks) {
@@ -343,8 +343,8 @@ private:
         return seconds;
     }
 
-    /// Returns the step in which each look is measured, and the number of steps: the looks of a group follow each other.
-    /// `ends`: the two nodes of each look.
+    /// Returns the step in which each look is measured, and the number of steps: the looks of a group follow each
+    /// other. `ends`: the two nodes of each look.
     std::pair<std::vector<long>, long> steps_of(const std::vector<int> &ends) const {
         std::vector<long> steps;
         std::vector<long> counts(options_.alone ? 1 : groups_.list().size(), 0);
@@ -504,10 +504,11 @@ ParsedWork parse(int argc, char **argv, int ranks) {
     line.flag("--alone", options.alone, "one pair after another, not all pairs of a round at once; for few nodes");
     line.flag("--ranks", options.ranks,
               "all ranks take part, not the first of each node; so it is where all ranks share a host");
-    line.number("--group", "NODES", options.group, min_nodes, max_group,
-                fmt::format("nodes are paired within groups of at most NODES consecutive nodes [default: one group; of more "
-                            "than {} nodes, groups of {}]",
-                            max_group, default_group));
+    line.number(
+        "--group", "NODES", options.group, min_nodes, max_group,
+        fmt::format("nodes are paired within groups of at most NODES consecutive nodes [default: one group; of more "
+                    "than {} nodes, groups of {}]",
+                    max_group, default_group));
     common.declare(line, "seed for the partners of suspects");
     line.footer("Groups of n nodes take 2 (n - 1) rounds, all groups at once, and up to 80 for each\n"
                 "suspect of a group. In a round each node sends (exchanges + 1) messages of --size\n"

@@ -71,7 +71,8 @@ Dataset pairs_dataset(const Context &context, const PairsOptions &options, const
     number("rank_a", "rank of one end", records.rank_a);
     number("rank_b", "rank of the other end, the higher", records.rank_b);
     flag("pass",
-         "first and second pass of the tournament; second look at a suspect, which decides if it has fresh rounds; fresh "
+         "first and second pass of the tournament; second look at a suspect, which decides if it has fresh rounds; "
+         "fresh "
          "round",
          {"first", "second", "second_look", "fresh"}, records.pass);
     flag("role", "purpose of the measurement: tournament, suspect, or control of the preceding suspect",

@@ -1,5 +1,6 @@
-// Results of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a tournament (rules/tournament.h)
-// and looks again at nodes and links that seem slow, the suspects (rules/suspects.h): dataset, summary line, warnings.
+// Results of `downbeat-bench pairs`, which measures all pairs of nodes in the rounds of a tournament
+// (rules/tournament.h) and looks again at nodes and links that seem slow, the suspects (rules/suspects.h): dataset,
+// summary line, warnings.
 
 #pragma once
 
@@ -28,7 +29,7 @@ enum class PairPass { first, second, second_look, fresh };
 
 /// The measurements, column by column.
 struct PairRecords {
-    std::vector<std::int64_t> round; // of the run; the pairs of a round were measured at once, unless with --alone
+    std::vector<std::int64_t> round;  // of the run; the pairs of a round were measured at once, unless with --alone
     std::vector<std::int64_t> rank_a; // the lower rank
     std::vector<std::int64_t> rank_b;
     std::vector<std::int64_t> pass;    // PairPass
@@ -52,15 +53,15 @@ struct RankCheck {
 
 struct PairsResults {
     PairRecords records;
-    std::vector<int> ranks;               // ranks that took part, in the order of the nodes
-    std::vector<RankCheck> checks;        // of all ranks
-    std::vector<Suspect> suspects;        // that were looked at again; with ranks in place of nodes
+    std::vector<int> ranks;                       // ranks that took part, in the order of the nodes
+    std::vector<RankCheck> checks;                // of all ranks
+    std::vector<Suspect> suspects;                // that were looked at again; with ranks in place of nodes
     std::vector<std::int64_t> suspects_in_groups; // number of suspects of each group; may exceed those in `suspects`
-    TournamentPlan plan;                  // the plan that fits into the limit of time
-    TournamentPlan wanted;                // the plan without a limit of time
-    long starts;                          // common starts of the run
-    long late_starts;                     // common starts that a rank left late
-    bool stopped;                         // true if the limit of time ended the run
+    TournamentPlan plan;                          // the plan that fits into the limit of time
+    TournamentPlan wanted;                        // the plan without a limit of time
+    long starts;                                  // common starts of the run
+    long late_starts;                             // common starts that a rank left late
+    bool stopped;                                 // true if the limit of time ended the run
 };
 
 Dataset pairs_dataset(const Context &context, const PairsOptions &options, const PairsResults &results);

@@ -1,3 +1,4 @@
+// Measures the processor of a rank by short loops and sleeps (processor_check.h).
 #include "mpi/processor_check.h"
 
 #include "mpi/steady_time.h"
@@ -10,14 +11,14 @@
 namespace bench {
 namespace {
 
-constexpr int repetitions = 21;
-constexpr double nap = 1e-3;         // seconds
-constexpr long shortest = 1000;      // ns: run/noise.py of Downbeat's Python has the same
-constexpr long window = 20'000'000;  // ns; several time slices of the scheduler
-constexpr int windows = 10;          // of a busy loop
-constexpr long loop_steps = 500'000; // about a millisecond
+constexpr int repetitions = 21;            // of the loop of fixed work and of the sleep
+constexpr double sleep_seconds = 1e-3;     // length of a sleep
+constexpr long min_interruption_ns = 1000; // shorter gaps are no interruptions; as in Downbeat's run/noise.py
+constexpr long window_ns = 20'000'000;     // length of a busy loop: several time slices of the scheduler
+constexpr int windows = 10;                // number of busy loops
+constexpr long loop_steps = 500'000;       // of the loop of fixed work, which takes about a millisecond
 
-/// Multiplications in a chain: each needs the result of the last.
+/// The fixed work: multiplications in a chain, where each needs the result of the preceding multiplication.
 void work(long steps) {
     volatile std::uint64_t state = 1;
     std::uint64_t value = state;
@@ -27,6 +28,7 @@ void work(long steps) {
     state = value;
 }
 
+/// The duration of an action in seconds.
 double timed(const auto &action) {
     const long begin = unsteered_nanoseconds();
     action();
@@ -35,23 +37,24 @@ double timed(const auto &action) {
 
 struct Interruptions {
     double count = 0.0;
-    double taken = 0.0; // ns
-    double total = 0.0; // ns, of the busy loop
+    double taken_ns = 0.0; // time that they took
+    double total_ns = 0.0; // time of the busy loop
 };
 
+/// Reads the clock in a busy loop; a long gap between two readings is an interruption.
 Interruptions find_interruptions() {
     Interruptions result;
     const long begin = unsteered_nanoseconds();
     long before = begin;
-    while (before < begin + window) {
+    while (before < begin + window_ns) {
         const long now = unsteered_nanoseconds();
-        if (now - before > shortest) {
+        if (now - before > min_interruption_ns) {
             result.count += 1.0;
-            result.taken += static_cast<double>(now - before);
+            result.taken_ns += static_cast<double>(now - before);
         }
         before = now;
     }
-    result.total = static_cast<double>(before - begin);
+    result.total_ns = static_cast<double>(before - begin);
     return result;
 }
 
@@ -62,18 +65,18 @@ ProcessorCheck check_processor() {
     std::vector<double> delays;
     for (int i = 0; i < repetitions; ++i) {
         loops.push_back(timed([] { work(loop_steps); }));
-        delays.push_back(timed([] { sleep_for(nap); }) - nap);
+        delays.push_back(timed([] { sleep_for(sleep_seconds); }) - sleep_seconds);
     }
     double count = 0.0;
-    double total = 0.0;
-    std::vector<double> shares; // a process that comes and goes takes few of the windows
+    double total_ns = 0.0;
+    std::vector<double> shares; // of windows; the median ignores a process that runs only for a moment
     for (int i = 0; i < windows; ++i) {
         const Interruptions last = find_interruptions();
         count += last.count;
-        total += last.total;
-        shares.push_back(last.taken / last.total);
+        total_ns += last.total_ns;
+        shares.push_back(last.taken_ns / last.total_ns);
     }
-    return {known_median(loops), known_median(delays), count / (total * 1e-9), known_median(shares)};
+    return {known_median(loops), known_median(delays), count / (total_ns * 1e-9), known_median(shares)};
 }
 
 } // namespace bench

@@ -7,9 +7,9 @@
 namespace bench {
 namespace {
 
-/// The number of nodes on the circle, which is the number of rounds. An odd number of nodes is on the circle, where nodes
-/// i and j meet in round i + j. With an even number, the last node is in the middle and meets the node that would meet
-/// itself.
+/// The number of nodes on the circle, which is the number of rounds. An odd number of nodes is on the circle, where
+/// nodes i and j meet in round i + j. With an even number, the last node is in the middle and meets the node that would
+/// meet itself.
 int circle(int nodes) { return nodes - 1 + nodes % 2; }
 
 /// The node on the circle that would meet itself.

@@ -20,8 +20,8 @@ struct Group {
     int size;  // number of nodes
 };
 
-/// The tournaments of all groups, in the same rounds. A group of n nodes needs n - 1 rounds; if n is odd, n rounds, in
-/// each of which another node pauses. Small groups pause in the last rounds.
+/// The tournaments of all groups, in the same rounds. A group of n nodes needs n - 1 rounds. If n is odd, it
+/// needs n rounds, and a different node pauses in each round. Small groups pause in the last rounds.
 class Groups {
 public:
     /// Divides nodes into as few groups of at most `max_size` nodes as possible. Sizes differ by at most 1.
