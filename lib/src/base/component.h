@@ -1,7 +1,7 @@
 /* A component is anything that can be chosen by name: a clock, an offset estimator, a synchronization scheme, a slack
  * controller. Its parameters are numbers or other components. All components of a kind (e.g. all clocks) are in a
  * registry (registry.h). A string such as "hca3(fit=500)" selects a component and its parameters; scheme.c parses it
- * into nodes. */
+ * into nodes. Such a string is also called a scheme, whatever the kind of its component. */
 #ifndef DOWNBEAT_COMPONENT_H
 #define DOWNBEAT_COMPONENT_H
 
@@ -48,7 +48,7 @@ static inline const struct db_node *db_child(const struct db_node *node, int par
     return node + node->values[parameter].child;
 }
 
-/* True if the selected component is `component`. */
+/* True if the selected component is `component`: a pointer to a struct whose first member is the db_component. */
 static inline int db_is(const struct db_node *node, const void *component) { return node->component == component; }
 
 #endif

@@ -34,6 +34,7 @@ static struct seal *seal_of(const struct db_segment *segment) {
 static void map(struct db_segment *segment, size_t size, int descriptor) {
     size_t mapped_size = size + sizeof(struct seal);
     void *memory = MAP_FAILED;
+    /* Counts the segment first, so that threads cannot exceed the maximum together. */
     if (atomic_fetch_add(&segments, 1) < MAX_SEGMENTS)
         memory = mmap(NULL, mapped_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED) {
@@ -79,6 +80,7 @@ void db_segment_close(const struct db_ticket *ticket) {
  * unrelated process, whose files must not be opened. */
 static int is_segment(const char *path) {
     static const char expected[] = "/memfd:" NAME;
+    /* The target is longer than the buffer, which readlink fills without an error: Linux appends " (deleted)". */
     char target[sizeof expected];
     return readlink(path, target, sizeof target) == sizeof target &&
            strncmp(target, expected, sizeof expected - 1) == 0;

@@ -1,4 +1,5 @@
-/* Identities of clocks: host, time namespace and source as one text (db_clock_identify in clock.h). */
+/* Identities of clocks: source of the clock, boot of the host and time namespace as one text, e.g.
+ * "monotonic@<boot id>/time:[4026531834]" (db_clock_identify in clock.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "clock/clock.h"
 

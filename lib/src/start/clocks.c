@@ -80,7 +80,7 @@ int db_clocks_synchronize(struct db_state *state) {
         map->bound_ns += domain->bound_ns;
     }
     map->version = before.version + 1;
-    if (syncs->last.ticks != 0)
+    if (syncs->last.ticks != 0) /* there is an earlier synchronization of the same clocks to compare with */
         contradicted = fmax(contradicted, db_contradiction_of_maps(&before, map, db_clock_read(clock)));
     db_contradiction_resolve(state, contradicted);
     ++syncs->count;
@@ -123,8 +123,8 @@ static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
     return db_agree_on_error(state->channel.comm, code, &reason);
 }
 
-/* Returns the map from the new local clock to the global clock. The global clock continues; the first one starts at 0.
- */
+/* Returns the map from the new local clock to the global clock. The global clock continues; the first one starts at 0
+ * (map version 0: no clock yet). */
 static struct db_clock_map continued_map(const struct db_clocks *clocks, const struct db_clock *clock) {
     if (clocks->map.version == 0)
         return (struct db_clock_map){.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};

@@ -101,7 +101,8 @@ static void join_all(struct db_domain *domain, const struct db_channel *channel,
 }
 
 /* Creates the communicators if there are several domains and at least one of them has several members. `shared`: 1 if
- * this process shares its candidates' clock. `leader`: 1 if it leads a domain. */
+ * this process shares the clock of process 0 of the candidates, which always does so itself. `leader`: 1 if this
+ * process leads a domain. */
 static int divide_candidates(struct db_domain *domain, const struct db_channel *channel,
                              const struct db_channel *candidates, int shared, int leader, int rank) {
     domain->owned = 1;
@@ -168,6 +169,7 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
     struct db_channel candidates = *channel;
     DB_TRY(MPI_Comm_split(channel->comm, identity != 0 ? (int)(identity & 0x7fffffff) : MPI_UNDEFINED, rank,
                           &candidates.comm));
+    /* These are candidates only: different identities may agree in the 31 bits. So `verify` compares the identities. */
     int code = find_among(domain, channel, &candidates, clock, rank, size);
     return candidates.comm != MPI_COMM_NULL ? db_loss_free(&candidates.comm, code) : code;
 }

@@ -8,7 +8,7 @@
 
 /* The processes with which a process shares a clock, and the leaders of all such groups. */
 struct db_domain {
-    struct db_channel members; /* this process's domain; rank 0 is its leader; MPI_COMM_NULL if it has one member */
+    struct db_channel members; /* this process's domain; rank 0 is its leader; a single member may have MPI_COMM_NULL */
     struct db_channel leaders; /* leaders of all domains, by rank; MPI_COMM_NULL on other processes */
     int owned; /* 1 if both communicators were created and must be freed; 0 if they are the channel of all processes,
                   MPI_COMM_SELF or MPI_COMM_NULL */

@@ -84,6 +84,7 @@ static int begin_transport(struct db_state *state) {
     struct db_transport *transport = &state->transport;
     int first = 0;
     DB_TRY(db_transport_begin(transport, &state->channel, state->size, requested, state->waiting.one_node));
+    /* Nothing to print if the user left the choice to the library, or has the requested transport or a faster one. */
     if (requested == DB_TRANSPORT_AUTO || transport->kind == requested || transport->kind == DB_TRANSPORT_SHARED ||
         state->size == 1)
         return MPI_SUCCESS;
@@ -149,12 +150,13 @@ int db_state_configure(struct db_state *state, struct db_offer *requested) {
     struct db_reason reason = {""};
     int first = state->clocks.map.version == 0;
     int code = apply(state, requested);
+    /* A refusing scheme fails on all processes together, so they can return to the settings before. */
     if (code != MPI_SUCCESS && !first && db_clocks_refusable(&requested->settings)) {
         DB_TRY(db_state_agree(state->channel.comm, &before, MPI_SUCCESS, &reason));
         DB_TRY(apply(state, &before));
     }
     if (code != MPI_SUCCESS)
-        DB_TRY(db_loss_watch(state->channel.watched));
+        DB_TRY(db_loss_watch(state->channel.watched)); /* a process failure has a code of its own */
     return code;
 }
 

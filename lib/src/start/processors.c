@@ -103,12 +103,13 @@ static void read_list(const char *list, cpu_set_t *set) {
     }
 }
 
+/* The last-level cache is index3 in /sys, the level-3 cache. The text of the processors that share it is hashed. */
 int64_t db_processors_cache(void) {
     cpu_set_t affinity;
     cpu_set_t sharing;
     cpu_set_t common;
     char text[1024] = "";
-    int first = 0;
+    int first = 0; /* the first processor of the affinity mask */
     if (sched_getaffinity(0, sizeof affinity, &affinity) != 0)
         return 0;
     while (first < CPU_SETSIZE && !CPU_ISSET((size_t)first, &affinity))

@@ -21,7 +21,7 @@ static int begin_query(MPI_Comm comm, const char *function, const void *answer, 
 int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline) {
     struct db_state *state;
     DB_TRY(begin_query(comm, "MPIX_Harmonize_deadline", deadline, &state));
-    if (state->counters.calls == 0)
+    if (state->counters.calls == 0) /* no deadline yet */
         return db_raise(comm, MPI_ERR_OTHER);
     *deadline = (double)state->call.deadline_ns * NS;
     return MPI_SUCCESS;
@@ -59,7 +59,7 @@ int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
 int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
     struct db_state *state;
     DB_TRY(begin_query(comm, "MPIX_Harmonize_lateness", lateness, &state));
-    if (state->counters.calls < 2)
+    if (state->counters.calls < 2) /* each call learns the lateness of the call before */
         return db_raise(comm, MPI_ERR_OTHER);
     *lateness = (double)state->call.lateness_ns * NS;
     return MPI_SUCCESS;

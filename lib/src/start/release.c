@@ -23,7 +23,8 @@ static int64_t warm_up_ticks(const struct db_clock *clock, const struct db_relea
     return release->ticks - (int64_t)(fmin(remaining_ns, WARM_UP_NS) / clock->ns_per_tick);
 }
 
-/* Prefetches four cache lines each of a function's code and of its stack frame. */
+/* Prefetches four cache lines of the code that runs after the return, and four of the stack from address `frame` up,
+ * where the frames of the callers are. */
 static void prefetch(const char *code, const char *frame) {
     for (int i = 0; i < 4; ++i) {
         __builtin_prefetch(code + (ptrdiff_t)64 * i);
@@ -41,7 +42,8 @@ int db_release_wait(const struct db_state *state, int64_t ready, const struct db
     int64_t until = warm_up != 0 ? warm_up : release->ticks;
     for (int64_t now = ready;;) {
         int64_t reading = db_wait_until(&state->clocks.clock, now, until, state->waiting.patience);
-        int in_time = reading <= release->latest && reading >= release->ticks; /* less if the clock was set back */
+        /* A reading before `ticks` means that the clock was set back. */
+        int in_time = reading <= release->latest && reading >= release->ticks;
         *flag = db_flag(&local_verdict, in_time);
         call->exit_ticks = reading;
         call->invalid = !*flag;

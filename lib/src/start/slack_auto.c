@@ -55,7 +55,7 @@ static int bin_of(int64_t lag_ns) {
     uint32_t lag = lag_ns < INT32_MAX ? (uint32_t)lag_ns : INT32_MAX;
     if (lag < BINS_PER_OCTAVE)
         return (int)lag;
-    int octave = 31 - __builtin_clz(lag) - 4;
+    int octave = 31 - __builtin_clz(lag) - 4; /* 4: log2(BINS_PER_OCTAVE) */
     return octave * BINS_PER_OCTAVE + (int)(lag >> octave);
 }
 
@@ -162,7 +162,7 @@ static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     struct db_slack_lags *lags = &slack->lags;
     insert(lags, call->lag_ns);
     double base_ns = (double)call->base_ns;
-    if (lags->base_ns == 0.0)
+    if (lags->base_ns == 0.0) /* the first call */
         lags->base_ns = base_ns;
     else if (base_ns > MAX_BASE_RATIO * lags->base_ns)
         base_ns = MAX_BASE_RATIO * lags->base_ns;

@@ -43,7 +43,7 @@ static int record(const struct db_asker *end, int count, Downbeat_exchange *exch
         DB_TRY(db_exchange_ask(end, &exchange));
         exchanges[i] = (Downbeat_exchange){exchange.sent, exchange.remote, exchange.received};
     }
-    struct db_timeline_error error;
+    struct db_timeline_error error; /* not used */
     return db_exchange_stop(end, &error);
 }
 
@@ -98,6 +98,7 @@ static int ask(const struct exchange_side *exchange_side, const char *estimator,
     if (result == NULL || db_scheme_parse(&chosen, "offset", text, message) != 0) {
         int code = MPI_ERR_ARG;
         if (result != NULL) {
+            /* Negative: the error is printed here, so db_raise does not print it again. */
             code = -db_explain(&reason, code, "estimator '%s': %s", text, message);
             db_print_error(reason.text);
         }

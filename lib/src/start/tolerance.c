@@ -5,8 +5,8 @@
 
 /* An automatic tolerance doubles, once or several times, after WIDENING_SYNCS consecutive synchronizations whose
  * expected error is too large for it. It halves after NARROWING_SYNCS consecutive synchronizations whose expected error
- * is at most MARGIN times the limit for half of it. Chosen by hand; half or twice the values makes no difference,
- * except that the tolerance settles sooner or later. */
+ * is less than MARGIN times the limit for half of it, but does not halve once it is at most the default tolerance.
+ * Chosen by hand; half or twice the values makes no difference, except that the tolerance settles sooner or later. */
 #define WIDENING_SYNCS 8
 #define NARROWING_SYNCS (2 * WIDENING_SYNCS)
 #define MARGIN 0.8
@@ -24,6 +24,7 @@ static void print_error_once(struct db_state *state, double error_ns) {
     tolerance->printed = 1;
     double tolerance_ns = (double)state->thresholds.tolerance_ns;
     double needed_ns = tolerance_ns * error_ns / state->thresholds.flag_error_ns;
+    /* Recommends half more than the tolerance that this error needs, since the error varies. */
     db_explain(&reason, MPI_ERR_OTHER,
                "the expected clock error is %.2g us, because message paths vary, but a tolerance of %.2g us requires "
                "%.2g us, so many starts have flag 0; set tolerance to auto, or to %.1e or more, or set flag_error",
@@ -35,7 +36,7 @@ int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     struct db_tolerance *tolerance = &state->tolerance;
     double limit_ns = state->thresholds.flag_error_ns;
     int64_t tolerance_ns = state->thresholds.tolerance_ns;
-    if (state->settings.flag_error_ns > 0.0)
+    if (state->settings.flag_error_ns > 0.0) /* the user's limit of the error does not depend on the tolerance */
         return tolerance_ns;
     tolerance->min_error_ns = tolerance->streak > 0 ? fmin(tolerance->min_error_ns, error_ns) : error_ns;
     if (error_ns > limit_ns)
