@@ -1,6 +1,11 @@
 /* Wrappers of the collectives: they define every C function of the table in collectives.h, in its blocking, nonblocking
- * and persistent form. Each wrapper calls call_begin and call_enter (recorded_call.h), the real function, and one of
- * call_leave, call_started and call_initialized. */
+ * and persistent form. For a call that is recorded, a wrapper calls call_begin and call_enter (recorded_call.h), the
+ * real function, and one of call_leave, call_started and call_initialized. A harmonized barrier (starts.h) may replace
+ * MPI_Barrier; starts_end then ends the call.
+ *
+ * A call is recorded in up to four places: call->row, its row of the profile; call->record, its record in the trace;
+ * call->sample_exit, the exit time of a sample (samples.h); comm->waiting, the communicator's pending sample, which
+ * ends when a nonblocking call completes. */
 #include "clocks.h"
 #include "collectives.h"
 #include "completion.h"
@@ -16,7 +21,7 @@ static void call_leave(struct call *call, int code) {
     if (call->row != NULL || call->sample_exit != NULL)
         call->exit = recording_ticks();
     frame_leave(call->frame);
-    ticks_in_other_calls = 0;
+    ticks_in_other_calls = 0; /* it counts from one collective to the next */
     if (call->sample_exit != NULL && code == MPI_SUCCESS)
         *call->sample_exit = call->exit;
     if (code == MPI_SUCCESS)
@@ -26,7 +31,7 @@ static void call_leave(struct call *call, int code) {
 }
 
 /* Ends the call that starts a nonblocking collective; `code` is MPI's error code. The call also waits for its
- * completion if it has no row but a sample may begin (samples.h). */
+ * completion if it has no row but may end a pending sample (samples.h). */
 static void call_started(struct call *call, int code, const MPI_Request *request) {
     int64_t now = recording_ticks();
     frame_leave(call->frame);
@@ -34,7 +39,7 @@ static void call_started(struct call *call, int code, const MPI_Request *request
     if (code != MPI_SUCCESS)
         return;
     if (call->row != NULL) {
-        recording_hold(call->row);
+        recording_hold(call->row); /* until the request is complete */
         RECORDING_ADD(call->row->ticks, now - call->entry);
     }
     if (call->record != NULL)
@@ -43,7 +48,7 @@ static void call_started(struct call *call, int code, const MPI_Request *request
         completion_expect(*request, call);
 }
 
-/* Ends the call that initializes a persistent collective. */
+/* Ends the call that initializes a persistent collective. The call has no time of its own in row or record. */
 static void call_initialized(struct call *call, int code, const MPI_Request *request, int root) {
     frame_leave(call->frame);
     if (code == MPI_SUCCESS)
@@ -143,7 +148,7 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 /* MPI_Barrier that is not recorded, after MPI_Pcontrol(0). The process still takes part in the other processes'
  * harmonized barriers (starts.h). */
 static int unrecorded_barrier(struct call *call, __typeof__(MPI_Barrier) *real, uintptr_t frame) {
-    frame_enter(frame);
+    frame_enter(frame); /* call_enter, which does it for recorded calls, is not called */
     int code = MPI_SUCCESS;
     int harmonized = starts_agree(call, 0, &code);
     if (code == MPI_SUCCESS)

@@ -24,7 +24,7 @@ struct expected {
     MPI_Request request;
     struct call call;                       /* the collective's call */
     int persistent;                         /* 1 for a persistent collective */
-    enum { IDLE, STARTING, STARTED } state; /* state of a persistent collective */
+    enum { IDLE, STARTING, STARTED } state; /* state of a persistent collective; else IDLE */
     int doubtful; /* 1 if the request may be complete: a completing call failed or was abandoned by a jump */
     int root;     /* root argument of a persistent collective */
     const MPI_Comm *new_comm; /* the new communicator of MPI_Comm_idup; else NULL */
@@ -57,7 +57,7 @@ static void unlock_requests(void) {
 
 /* The bucket of the table to which a request's handle belongs. */
 static struct expected **bucket_of(MPI_Request request) {
-    return &buckets[((uint64_t)(uintptr_t)request * GOLDEN_GAMMA) >> 52];
+    return &buckets[((uint64_t)(uintptr_t)request * GOLDEN_GAMMA) >> 52]; /* 12 bits, for 4096 buckets */
 }
 
 /* Inserts a request into the table, after requests with the same handle: MPI libraries use one handle for all
@@ -265,6 +265,7 @@ static void free_request(struct expected *expected) {
 
 /* Removes a request whose completion cannot be observed. */
 static void discard(struct expected *expected) {
+    /* These calls hold their row until they are complete. */
     if (expected->call.row != NULL && (!expected->persistent || expected->state == STARTED))
         recording_release(expected->call.row);
     free_request(expected);

@@ -1,6 +1,8 @@
 /* Wrappers of MPI calls that are only counted, by kind (enum in trace_file.h): number of calls and time in MPI outside
- * collectives. Like the wrappers in fortran.c, they pass their arguments on without using them: all arguments are
- * integers or pointers, and no function has more than 13. */
+ * collectives. They are point-to-point, one-sided and file calls, and MPI_Comm_free. Calls that start or complete
+ * requests have wrappers in completion.c, and calls that create communicators in makers.c. All other calls, e.g. those
+ * on datatypes, are not counted. Like the wrappers in fortran.c, they pass their arguments on without using them: all
+ * arguments are integers or pointers, and no function has more than 13. */
 #define _GNU_SOURCE
 #include "frames.h"
 #include "process.h"
@@ -11,7 +13,8 @@
 #define ARGUMENT(name) name
 typedef int entry(ARGUMENTS(PARAMETER));
 
-/* Assembler names, since mpi.h declares these functions with their true parameters. */
+/* Defines the wrapper of one function. It has an assembler name, since mpi.h declares the function with its true
+ * parameters. */
 #define TIMED(Name, kind)                                                                                              \
     entry timed_##Name __asm__(#Name);                                                                                 \
     static entry *real_##Name;                                                                                         \
@@ -25,8 +28,8 @@ typedef int entry(ARGUMENTS(PARAMETER));
     }
 
 // clang-format off
-/* The functions by kind. Functions of the lists COUNTED... have a count argument, so MPI-4 also has a variant with _c;
- * functions of the lists PLAIN... have none. */
+/* The functions by kind. Functions of the lists COUNTED... have an argument that is a count or a displacement unit, so
+ * MPI-4 also has a variant with _c; functions of the lists PLAIN... have none. */
 #define COUNTED(X, kind)                                                                                               \
     X(Send, kind) X(Bsend, kind) X(Ssend, kind) X(Rsend, kind) X(Recv, kind) X(Isend, kind) X(Ibsend, kind)            \
     X(Issend, kind) X(Irsend, kind) X(Irecv, kind) X(Mrecv, kind) X(Imrecv, kind) X(Sendrecv, kind)                    \
@@ -59,6 +62,7 @@ typedef int entry(ARGUMENTS(PARAMETER));
     X(File_write_ordered_end, kind)
 // clang-format on
 
+/* BOTH (process.h) makes a wrapper of MPI_Name and one of PMPI_Name. */
 #define OF_INT(Name, kind) BOTH(TIMED, Name, kind)
 COUNTED(OF_INT, TRACE_POINT_TO_POINT)
 PLAIN(OF_INT, TRACE_POINT_TO_POINT)

@@ -45,9 +45,10 @@ static struct callers find_callers(void) {
     Dl_info library = {.dli_fbase = NULL};
     Dl_info object;
     struct callers callers = {0};
-    int latest = 1; /* 1 in the first frames of the backtrace: this function and the wrapper that was called last */
+    /* 1 in the first frames of the backtrace, which are this library's: this function and the wrapper called last. */
+    int latest = 1;
     int count = backtrace(addresses, DEPTH);
-    dladdr((void *)(uintptr_t)frame_unwound, &library);
+    dladdr((void *)(uintptr_t)frame_unwound, &library); /* any function of this library */
     for (int i = 0; i < count; ++i) {
         const char *address = addresses[i];
         int in_library = dladdr(address, &object) != 0 && object.dli_fbase == library.dli_fbase;

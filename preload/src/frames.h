@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Frame address of the wrapper that the program has called, while it runs; else 0. Meanwhile, calls of MPI, libdownbeat
- * or this library are not the program's and are not recorded. */
+/* Frame address of the wrapper that the program has called on this thread, while it runs; else 0. Meanwhile, calls of
+ * MPI, libdownbeat or this library on this thread are not the program's and are not recorded. */
 INTERNAL INITIAL_EXEC uintptr_t program_frame;
 /* Flag in bit 0 of a frame address: a jump or an exception may have ended the call. */
 #define FRAME_DOUBTFUL ((uintptr_t)1)
@@ -23,7 +23,9 @@ INTERNAL INITIAL_EXEC uintptr_t program_frame;
 __attribute__((visibility("hidden"))) int frame_unwound(int version, int actions, uint64_t class, void *exception,
                                                         void *context);
 
-/* Resolves FRAME_DOUBTFUL by a backtrace. Returns 1 if the program's call is still active. */
+/* Decides by a backtrace whether the program's call is still active, after a jump or an exception (FRAME_DOUBTFUL), or
+ * if a wrapper that is not deeper in the stack was called. Clears `program_frame` if the call has ended. Returns 1 if
+ * it is still active. */
 int frame_resolve(void);
 
 /* Returns 1 if the function with this frame was called by the function with frame `outer`, and `outer` is not doubtful.
@@ -52,14 +54,14 @@ static inline int frame_leave(uintptr_t frame) {
     return 1;
 }
 
-/* The active Fortran wrapper. The C function that it calls gets the call site of the Fortran call. */
+/* The active Fortran wrapper of this thread. The C function that it calls gets the call site of the Fortran call. */
 struct fortran_call {
     uintptr_t frame;  /* frame address of the wrapper; 0: none */
     const void *site; /* call site, a return address */
 };
 INTERNAL INITIAL_EXEC struct fortran_call fortran_call;
 
-/* Resolves FRAME_DOUBTFUL of the Fortran wrapper by a backtrace. Returns its call site; NULL if it is not active. */
+/* Does the same for the Fortran wrapper and `fortran_call`. Returns its call site; NULL if it has ended. */
 const void *fortran_resolve(void);
 
 /* Returns the call site of the Fortran wrapper that has called the function with this frame; NULL without such a

@@ -60,7 +60,7 @@ static int reserve_buckets(void) {
     uint32_t *larger = malloc(size * sizeof *larger);
     if (larger == NULL)
         return buckets != NULL;
-    memset(larger, 0xff, size * sizeof *larger);
+    memset(larger, 0xff, size * sizeof *larger); /* TRACE_NONE in each bucket */
     for (uint32_t i = 0; buckets != NULL && i <= buckets_mask; ++i)
         for (uint32_t number = buckets[i], chain; number != TRACE_NONE; number = chain) {
             uint32_t *bucket = &larger[hash_key(row_at(number)) & (size - 1)];

@@ -143,7 +143,7 @@ void call_record(struct call *call, int64_t bytes, int root) {
     struct trace_record *record = recording_take(call->row, level);
     if (record == NULL)
         return;
-    if (thread_number == TRACE_NONE)
+    if (thread_number == TRACE_NONE) /* the thread's first record */
         thread_number = threads++;
     call->record = record;
     *record = (struct trace_record){.entry = call->entry,

@@ -44,7 +44,8 @@ void call_complete(const struct call *call);
 INTERNAL INITIAL_EXEC int64_t ticks_in_other_calls;
 
 /* Measure a call that has no record and no row, only the counters of its kind (enum in trace_file.h). timed_begin
- * returns the reading at its beginning; 0 if the program did not make the call. timed_end returns the reading at its
+ * returns the reading at its beginning; 0 if the program did not make the call, or before MPI_Init and after
+ * MPI_Finalize. timed_end returns the reading at its
  * end, or 0. */
 static inline int64_t timed_begin(int is_program_call) {
     return is_program_call && library_begun ? recording_ticks() : 0;

@@ -44,8 +44,8 @@ static void write_header(int world_rank, int world_size) {
     recording.header->ending = TRACE_RUNNING;
     recording.header->pid = getpid();
     recording.header->began_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    recording.header->unplaced.thinning = UINT8_MAX;
-    recording.header->ready_ns = -1;
+    recording.header->unplaced.thinning = UINT8_MAX; /* above all levels: its calls get no records */
+    recording.header->ready_ns = -1;                 /* unknown until recording_end */
     recording.header->processors = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
     recording.header->allowed = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
     recording.header->record_size = (int32_t)sizeof(struct trace_record);
@@ -80,7 +80,8 @@ void recording_set_clock(const Downbeat_clock *clock, const char *name, double m
     recording.header->max_wander = max_wander;
     snprintf(recording.header->clock, sizeof recording.header->clock, "%s", name);
 #if defined(__x86_64__)
-    unsigned processor;
+    /* A reading of the clock between two readings of the counter: the clock is the counter. */
+    unsigned processor; /* not used */
     int64_t before = (int64_t)__rdtscp(&processor);
     int64_t reading = clock->read(clock->clock);
     recording_by_counter = before <= reading && reading <= (int64_t)__rdtscp(&processor);

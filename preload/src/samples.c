@@ -101,7 +101,7 @@ static uint32_t class_of(const struct waiting_sample *waiting) {
                                     .operation = waiting->operation.operation,
                                     .kind = waiting->operation.kind,
                                     .size = size_class(waiting->operation.bytes)};
-    for (uint32_t number = recording_starts(); number-- > 0;) {
+    for (uint32_t number = recording_starts(); number-- > 0;) { /* from the newest class, which is the likeliest */
         const struct trace_start *start = recording_start(number);
         if (start->barrier_site == key.barrier_site && start->communicator == key.communicator &&
             start->operation == key.operation && start->kind == key.kind && start->size == key.size)
@@ -138,7 +138,7 @@ int64_t *samples_enter(struct comm *comm, const struct sampled_operation *operat
 
 void samples_complete(struct comm *comm, const struct sampled_operation *operation, int64_t entry, int64_t exit) {
     struct waiting_sample *waiting = comm->waiting;
-    if (waiting->armed && entry >= waiting->exit)
+    if (waiting->armed && entry >= waiting->exit) /* not if the operation began before the barrier */
         take_operation(waiting, operation, exit);
 }
 
@@ -153,7 +153,7 @@ static void add_sample(struct waiting_sample *waiting) {
     if (number == TRACE_NONE)
         return;
     struct trace_start *start = recording_start(number);
-    if (start->skipped < settings.skip) {
+    if (start->skipped < settings.skip) { /* the first samples of a class are warm-up */
         ++start->skipped;
         return;
     }

@@ -103,6 +103,7 @@ static uint32_t record_site(const void *address) {
     site.offset = (uint64_t)(uintptr_t)address;
     if (python_site(address, &site))
         return recording_add_site(&site);
+    /* The address of the call itself: the return address may be after the end of the module. */
     struct module module = {(uintptr_t)address - 1, site.build_id};
     Dl_info info;
     struct link_map *map = NULL;
@@ -131,7 +132,7 @@ static uint32_t find_site(const void *address) {
     uint32_t number = table[index].number;
     if (table[index].address == NULL) {
         number = record_site(address);
-        if (entries < TABLE / 2) {
+        if (entries < TABLE / 2) { /* a fuller table would be slow to search */
             ++entries;
             table[index] = (struct entry){address, number};
         }

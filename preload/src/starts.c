@@ -37,6 +37,9 @@ static void print_mixed(const struct call *call, int refusing, int requesting) {
 
 int starts_agree(const struct call *call, int requested, int *code) {
     struct comm *comm = call->comm;
+    /* No agreement: it was reached before, or there is no other process. Barriers of intercommunicators stay as they
+     * are.
+     */
     if (comm->harmonized || comm->inter || comm->size == 1)
         return comm->harmonized || (comm->size == 1 && requested);
     /* Minima over all ranks: 1 if all ranks request it; the lowest rank that does not request it, and the lowest rank

@@ -22,14 +22,14 @@ static void raise_thinning(void) {
     if (quota == 0.0)
         quota = (double)recording.header->records_capacity;
     int raised = 0;                 /* 1 if the thinning of a row was raised */
-    double expected = 2 * half + 1; /* expected number of records; at first more than fits */
+    double expected = 2 * half + 1; /* expected number of records; at first more than the table has */
     while (!raised || expected > half) {
         expected = 0.0;
         for (int64_t i = 0; i < recording.header->profile; ++i) {
             struct trace_row *row = row_at(i);
             uint8_t thinning = row->thinning;
             double calls = ldexp((double)__atomic_load_n(&row->calls, __ATOMIC_RELAXED), -thinning);
-            while (calls > quota && thinning < 62) {
+            while (calls > quota && thinning < 62) { /* 62: the highest level of a call */
                 calls /= 2;
                 ++thinning;
             }
@@ -49,7 +49,7 @@ static void raise_thinning(void) {
  * checked. The caller holds the lock. */
 static struct trace_record *find_replaceable(void) {
     int64_t stored = recording.stored[RECORDS_TABLE];
-    for (int64_t tries = 0; tries <= 2 * stored; ++tries) {
+    for (int64_t tries = 0; tries <= 2 * stored; ++tries) { /* all records, before and after thinning is raised */
         if (checked_count++ >= stored)
             raise_thinning();
         struct trace_record *record = record_at(next_candidate);
@@ -90,7 +90,7 @@ static struct trace_record *next_unused(void) {
         pthread_mutex_lock(&recording.lock);
         if (table_reserve(RECORDS_TABLE, number + 1) != 0 && !full) {
             full = 1;
-            checked_count = recording.stored[RECORDS_TABLE];
+            checked_count = recording.stored[RECORDS_TABLE]; /* so that find_replaceable raises the thinning at once */
         }
         pthread_mutex_unlock(&recording.lock);
     }
