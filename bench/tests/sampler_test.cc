@@ -2,6 +2,7 @@
 
 #include "mpi/communicator.h"
 #include "run/neighbor_round_trip.h"
+#include "text/error.h"
 #include "text/words.h"
 
 #include <algorithm>
@@ -38,6 +39,20 @@ private:
 };
 
 // An error bound grows until the next synchronization, so that one read later covers what was stamped before it.
+TEST(Communicator, AnErrorOfAnyRankHasItsTextOnAllRanks) {
+    const Communicator comm;
+    EXPECT_NO_THROW(check_everywhere(comm, MPI_SUCCESS, "cannot begin"));
+    for (int failing = 0; failing < comm.size(); ++failing) {
+        try {
+            check_everywhere(comm, comm.rank() == failing ? MPI_ERR_RANK : MPI_SUCCESS, "cannot begin");
+            ADD_FAILURE() << "no error";
+        } catch (const Error &error) {
+            EXPECT_EQ(error.what(), "cannot begin: " + mpi_error_text(MPI_ERR_RANK));
+            EXPECT_TRUE(error.known_everywhere());
+        }
+    }
+}
+
 TEST(Sampler, TheErrorBoundIsThatOfAllStamps) {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);

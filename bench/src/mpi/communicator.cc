@@ -40,24 +40,31 @@ void throw_mpi_error(int code, const char *call) {
 }
 
 void check_everywhere(const Communicator &comm, int code, const std::string &what) {
-    const std::string text = code == MPI_SUCCESS ? "" : mpi_error_text(code);
-    check(MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
-    if (code != MPI_SUCCESS) {
-        throw Error::everywhere(fmt::format("{}: {}", what, text));
+    int failed = code == MPI_SUCCESS ? comm.size() : comm.rank(); // the lowest rank that failed; the size: none
+    check(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm.handle()), "MPI_Allreduce");
+    if (failed == comm.size()) {
+        return;
     }
+    // Only rank 0 prints the message, so it needs the text of the rank that failed.
+    std::string text = comm.rank() == failed ? mpi_error_text(code) : "";
+    int length = static_cast<int>(text.size());
+    check(MPI_Bcast(&length, 1, MPI_INT, failed, comm.handle()), "MPI_Bcast");
+    text.resize(static_cast<std::size_t>(length));
+    check(MPI_Bcast(text.data(), length, MPI_CHAR, failed, comm.handle()), "MPI_Bcast");
+    throw Error::everywhere(fmt::format("{}: {}", what, text));
 }
 
 Communicator::Communicator() {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
-    read_size();
+    set_up();
 }
 
 Communicator::Communicator(const Communicator &ranks, int group) {
     check(MPI_Comm_split(ranks.handle(), group, ranks.rank(), &comm_), "MPI_Comm_split");
-    read_size();
+    set_up();
 }
 
-void Communicator::read_size() {
+void Communicator::set_up() {
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");

@@ -30,7 +30,8 @@ inline void check(int code, const char *call) {
 
 class Communicator;
 
-/// Collective. Throws Error::everywhere, on all ranks, unless every rank passes MPI_SUCCESS; `what` begins the message.
+/// Collective. Throws Error::everywhere on all ranks unless every rank passes MPI_SUCCESS as `code`. The message is
+/// `what` and the error text of the lowest rank that failed.
 void check_everywhere(const Communicator &comm, int code, const std::string &what);
 
 /// A duplicate of MPI_COMM_WORLD, or of a group of its ranks, that returns errors instead of aborting.
@@ -64,7 +65,8 @@ public:
     std::vector<std::string> gather(const std::string &text) const { return gather_texts({&text, 1}); }
 
 private:
-    void read_size();
+    /// Lets MPI calls on the communicator return errors, and reads the rank and the size.
+    void set_up();
     std::vector<std::string> gather_texts(std::span<const std::string> texts) const;
     std::vector<double> gather_values(std::span<const double> values) const;
 
