@@ -232,6 +232,22 @@ TEST(Suspects, FreshLooksHaveTwoHealthyControlsEach) {
     }
 }
 
+TEST(Suspects, MeetRandomNodesAlsoIfAllAreSuspects) {
+    constexpr int nodes = 6;
+    std::mt19937_64 random(7);
+    const LinkTimes times = draw_times({.nodes = nodes, .leaf = nodes}, random);
+    const Peers peers(times);
+    std::vector<Suspect> suspects;
+    for (int node = 0; node < nodes; ++node) {
+        suspects.push_back({node, whole_node, 0.7});
+    }
+    std::set<int> partners; // of node 0
+    for (int i = 0; i < 100; ++i) {
+        partners.insert(peers.looks(suspects, {0}, true, random).front().link.b);
+    }
+    EXPECT_EQ(partners, (std::set<int>{1, 2, 3, 4, 5}));
+}
+
 TEST(Suspects, AreSlowAgainBesideTheirControls) {
     const std::vector<Look> looks = {{{1, 2}, Role::suspect, 0}, {{0, 2}, Role::control, 0},
                                      {{2, 3}, Role::control, 0}, {{2, 3}, Role::suspect, 1},

@@ -81,6 +81,7 @@ double Peers::score(int node) const {
 }
 
 double Peers::score(const Link &link) const {
+    // The peers of a link: the links from each end to the neighbors of the other end.
     std::vector<double> peers;
     for (const auto &[end, other] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
         for (const int neighbor : neighbors(other)) {
@@ -165,6 +166,7 @@ std::vector<Look> Peers::looks(const std::vector<Suspect> &suspects, const std::
             }
             continue;
         }
+        // One control from each end: a link of `end` to the best neighbor of `far`, the other end.
         for (const auto &[end, far] : {std::pair(a, b), std::pair(b, a)}) {
             if (const std::vector<int> controls = controls_of(suspects, far, end); !controls.empty()) {
                 looks.push_back({link_of(end, controls.front()), Role::control, index});
@@ -182,7 +184,7 @@ std::vector<std::size_t> slow_again(const std::vector<Look> &looks, const std::v
         for (++i; i < looks.size() && looks[i].role == Role::control; ++i) {
             control = std::fmin(control, seconds[i]);
         }
-        if (seconds[suspect] > min_ratio * control) {
+        if (seconds[suspect] > min_ratio * control) { // false if a time is NaN
             slow.push_back(static_cast<std::size_t>(looks[suspect].suspect));
         }
     }

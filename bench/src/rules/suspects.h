@@ -40,15 +40,17 @@ private:
     std::vector<double> logs_; // [a][b] and [b][a]
 };
 
+/// In place of the second node of a link: the suspect is a node.
+constexpr int whole_node = -1;
+
 /// A node, or a link, that is slower than its peers.
 struct Suspect {
-    int a;
-    int b;        // `whole_node` for a node
+    int a;        // the node, or the lower node of the link
+    int b;        // the higher node of the link; `whole_node` for a node
     double score; // logarithm of the ratio to its peers
 
-    bool is_node() const { return b < 0; }
+    bool is_node() const { return b == whole_node; }
 };
-constexpr int whole_node = -1;
 
 /// The smallest number of nodes of a group in which nodes have peers. With fewer nodes, a slow node cannot be told from
 /// a slow link.
@@ -104,7 +106,8 @@ private:
 };
 
 /// Returns the indices of the suspects of `looks` that took more than `min_ratio` times as long as the faster of their
-/// controls; `seconds` has the time of each look.
+/// controls; `seconds` has the time of each look. A suspect without a measured control is not slow again, since nothing
+/// confirms it.
 std::vector<std::size_t> slow_again(const std::vector<Look> &looks, const std::vector<double> &seconds);
 
 } // namespace bench
