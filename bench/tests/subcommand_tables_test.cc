@@ -174,7 +174,7 @@ TEST(StopRule, AConstantDistributionCostsOneMoreThanN) {
     const std::vector<double> rtts(7, 0.5);
     for (const StopRule &rule : study_stop_rule(rtts, ns, 10, 1)) {
         EXPECT_EQ(rule.cost, static_cast<double>(rule.n + 1));
-        EXPECT_EQ(rule.quality, 0.0);
+        EXPECT_EQ(rule.excess, 0.0);
     }
 }
 
@@ -195,7 +195,7 @@ TEST(StopRule, TheExpectedQualityIsKnownForTwoValues) {
     const std::vector<long> ns = {1, 2, 3, 20};
     for (const StopRule &rule : study_stop_rule(rtts, ns, 40'000, 3)) {
         const double missed = std::pow(0.5, static_cast<double>(rule.n + 1));
-        EXPECT_NEAR(rule.quality, missed, 4.0 * std::sqrt(missed / 40'000)) << rule.n;
+        EXPECT_NEAR(rule.excess, missed, 4.0 * std::sqrt(missed / 40'000)) << rule.n;
     }
 }
 

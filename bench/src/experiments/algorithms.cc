@@ -1,5 +1,6 @@
-// `downbeat-bench algorithms`: calls each operation once with every algorithm of the MPI library ("trial") and compares
-// counts of messages and of operator calls ("traces"), which show whether the chosen algorithm ran.
+// `downbeat-bench algorithms`: calls each operation with every algorithm of the MPI library ("trial") and compares
+// counts of messages and of operator calls ("traces"), which show whether the chosen algorithm ran. A trial has one
+// call, and a second one of reductions, with an operator that counts its calls.
 #include "experiments/subcommand.h"
 
 #include "experiments/algorithms_results.h"
@@ -78,7 +79,7 @@ std::optional<std::int64_t> count_reduction_calls(const std::string &operation, 
         return std::nullopt;
     }
     operator_calls = 0;
-    if (operation.starts_with('i')) {
+    if (operation.starts_with('i')) { // ireduce, iallreduce: nonblocking
         MPI_Request request = MPI_REQUEST_NULL;
         check(call->start(&request), operation.c_str());
         check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
@@ -161,20 +162,21 @@ public:
         if (no_count.empty() && !trial.calls.empty()) {
             trial.calls = gather_rows(comm_, trial.calls);
         } else {
-            trial.calls.clear(); // the algorithm may not support user-defined operators
+            trial.calls.clear(); // no reduction, or an algorithm that does not support user-defined operators
         }
         return trial;
     }
 
 private:
-    /// Calls the operation and counts the messages that this rank sends.
+    /// Calls the operation and counts the messages that this rank sends, and their bytes, to each rank. Without a
+    /// counter, the counts are empty.
     void call(AlgorithmInForce &choice, AlgorithmTrial &trial) const {
         const OperationInfo &info = find_by_name(all_operations(), trial.operation);
         const bool rooted = std::ranges::any_of(
             info.parameters, [](const ComponentParameter &parameter) { return parameter.name == "root"; });
         const Component component("operation",
                                   rooted ? fmt::format("{}(root={})", info.name, options_.root) : info.name, info);
-        const AlgorithmScope scope(choice, true);
+        const AlgorithmScope scope(choice, /*strict=*/true);
         const auto operation = info.make({choice.comm(), info.sized() ? options_.size : 0, component});
         const Traffic before = counter_ ? counter_->sent() : Traffic{};
         operation->run();
@@ -185,7 +187,7 @@ private:
 
     /// Calls the operation with the counting operator, if it is a reduction.
     void count_calls(AlgorithmInForce &choice, AlgorithmTrial &trial) const {
-        const AlgorithmScope scope(choice, true);
+        const AlgorithmScope scope(choice, /*strict=*/true);
         const int count = static_cast<int>(options_.size / sizeof(double));
         if (const auto calls = count_reduction_calls(trial.operation, count, options_.root, choice.comm())) {
             trial.calls = {*calls};
@@ -225,6 +227,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
     std::vector<AlgorithmTrial> all_trials;
     std::vector<std::string> fixed; // collectives whose algorithm cannot change in this launch
     for (const std::string &operation : options.operations) {
+        // Not null: parse() has checked the names.
         const SelectableCollective &collective = *find_collective(family, operation);
         std::vector<AlgorithmTrial> trials = {attempts->attempt(collective, nullptr)};
         if (!family.switchable(collective)) {
@@ -241,7 +244,9 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
     }
     attempts.reset(); // destroys the message counter before MPI_Finalize
     return session.finish([&]() -> Findings {
-        return {algorithms_dataset(session.context(), options, all_trials), "", find_warnings(all_trials, fixed)};
+        return {.data = algorithms_dataset(session.context(), options, all_trials),
+                .head = "",
+                .warnings = find_warnings(all_trials, fixed)};
     });
 }
 

@@ -15,9 +15,10 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t min_ranks = 4; // for verdict `ignored`
+// For verdict `ignored`: among fewer ranks, different algorithms may send the same messages.
+constexpr std::size_t min_ranks = 4;
 
-/// True if the trials have traces to compare.
+/// True if the trials have traces to compare. Messages are counted in all trials or in none.
 bool comparable(const AlgorithmTrial &a, const AlgorithmTrial &b) {
     return !a.messages.empty() || (!a.calls.empty() && !b.calls.empty());
 }
@@ -38,8 +39,8 @@ std::string to_string(AlgorithmVerdict verdict) {
 void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
     const auto usual =
         std::ranges::find_if(trials, [](const AlgorithmTrial &trial) { return trial.algorithm == default_algorithm; });
-    long chosen = 0;
-    long different = 0;
+    long chosen = 0;    // trials of algorithms other than the default that were not refused
+    long different = 0; // trials whose traces differ from those of the default
     for (AlgorithmTrial &trial : trials) {
         if (!trial.refusal.empty()) {
             trial.verdict = AlgorithmVerdict::refused;
@@ -57,6 +58,7 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
         }
     }
     usual->verdict = AlgorithmVerdict::in_force; // the default needs no choice
+    // A single algorithm may be the default; of several, one should differ from it.
     if (different == 0 && chosen > 1 && ranks >= min_ranks && !usual->messages.empty()) {
         for (AlgorithmTrial &trial : trials) {
             if (&trial != &*usual && trial.refusal.empty()) {
@@ -81,6 +83,7 @@ std::string by_rank(const std::vector<std::int64_t> &counts) {
 /// The number of messages that each rank has sent.
 std::vector<std::int64_t> messages_by_rank(const Trial &trial) {
     std::vector<std::int64_t> sums;
+    // [from][to]
     const auto ranks = static_cast<std::size_t>(std::lround(std::sqrt(trial.messages.size())));
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         const auto row = std::span(trial.messages).subspan(rank * ranks, ranks);

@@ -27,10 +27,11 @@ constexpr long finished = -2;
 // Time that is reserved for a synchronization and the check after it, relative to the longest so far.
 constexpr double margin = 1.5;
 
-// Time that is reserved for the first synchronization of a scheme, s. Enough for few ranks: default fits take 1 s.
+// Time that is reserved for the first synchronization of a scheme, s. Enough for few ranks: a scheme
+// that fits a clock's rate does so for 1 s by default.
 constexpr double first_seconds = 2.5;
 
-// The number of the repetition with the first synchronizations, before repetition 0.
+// The number of the repetition that has the first synchronizations, before repetition 0.
 constexpr long first_repetition = -1;
 
 /// The mean duration of MPI_Barrier over `calls` calls, s.
@@ -253,11 +254,11 @@ void ClockMeasurement::check_clocks(std::size_t scheme, long repetition, std::si
                      .error_bound = {},
                      .expected_error = {},
                      .true_error = {}};
-    // Read the bound after the error: the bound must hold at the time of the error.
+    // Reads the bound after the error: the bound must hold at the time of the error, and it grows.
     const double error = results_.truth ? clock.true_error() : unknown;
     const ClockError reported = clock.error();
     take_turns(comm_, pairs_, [&](std::size_t, const Pair &pair) {
-        const Downbeat_offset measured = measure_smallest_offset(
+        const Downbeat_offset measured = measure_offset_nearest_zero(
             clock.handle(), pair, DOWNBEAT_GLOBAL, options.estimator.c_str(), static_cast<int>(options.rounds));
         const auto rank = static_cast<std::size_t>(pair.answerer);
         event.offset[rank] = measured.offset;

@@ -81,7 +81,7 @@ private:
 
     const Communicator &comm_;
     bool validation_;
-    std::mt19937_64 random_;
+    std::mt19937_64 random_;                           // gives the same numbers on all ranks
     std::vector<std::unique_ptr<SchemeClock>> clocks_; // [scheme]
     std::vector<double> synced_at_;                    // [scheme] end of its last synchronization, s of steady_time()
     std::vector<double> longest_;                      // [scheme] longest synchronization and check so far, s

@@ -25,7 +25,7 @@ void measure(const Communicator &comm, const DriftOptions &options, std::vector<
     enum Value : std::size_t { at, offset, bound, rtt, values }; // values of a pair, in this order; `values`: number
     std::vector<std::vector<double>> measured(series.size(), std::vector<double>(values));
     take_turns(comm, options.pairs, [&](std::size_t i, const Pair &pair) {
-        const Downbeat_offset tightest = measure_tightest_offset(
+        const Downbeat_offset tightest = measure_offset_with_smallest_bound(
             comm.handle(), pair, DOWNBEAT_LOCAL, options.estimator.c_str(), static_cast<int>(options.rounds));
         measured[i] = {tightest.at, tightest.offset, tightest.bound, tightest.rtt};
     });
@@ -52,7 +52,7 @@ Findings study(const Context &context, const DriftOptions &options, const std::v
                         "the table shows when each round began; raise --interval or name fewer pairs",
                         options.interval, started.back()));
     }
-    return {drift_dataset(context, options, started, pairs), "", warnings};
+    return {.data = drift_dataset(context, options, started, pairs), .head = "", .warnings = warnings};
 }
 
 /// Collective. Measures all pairs in rounds at a constant interval, and writes the results.

@@ -28,7 +28,7 @@ double largest(const std::vector<double> &values) {
 std::vector<double> weights_of(const std::vector<double> &bounds) {
     constexpr double max_ratio = 1e4; // of two bounds
     const double widest = largest(bounds);
-    return mapped(bounds, [&](double bound) {
+    return mapped(bounds, [&](double bound) { // equal weights if all bounds are 0
         return widest > 0.0 ? std::pow(std::max(bound, widest / max_ratio) / widest, -2) : 1.0;
     });
 }
@@ -62,6 +62,7 @@ DriftPair study_drift(DriftSeries series) {
     result.largest_residual = largest(result.residual);
     result.rms_residual = std::sqrt(squares / static_cast<double>(count));
 
+    // The line through the first half predicts the last offset. The middle of an odd number is in the first half.
     const std::size_t half = (count + 1) / 2;
     const Line predicted = fit_line(std::span(series.at).first(half), std::span(series.offset).first(half),
                                     std::span(weights).first(half));

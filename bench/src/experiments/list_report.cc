@@ -23,6 +23,7 @@ std::string entry(std::size_t level, const std::string &name, const std::string 
 std::string about(const ListedComponent &component) {
     std::vector<std::string> texts = {component.description};
     if (const auto &call = component.call) {
+        // The other forms of a collective have the meaning of the blocking form.
         if (!call->size_meaning.empty() && call->form == "blocking") {
             texts.push_back("bytes: " + call->size_meaning);
         }
@@ -60,7 +61,7 @@ std::string list_component(const ListedComponent &component, std::set<std::strin
 Json to_json(const ComponentParameter &parameter) {
     Json json = {{"name", parameter.name}, {"default", parameter.value}, {"meaning", parameter.meaning}};
     if (parameter.values.kind == ComponentValues::Kind::component) {
-        json["kind"] = parameter.values.choices.front();
+        json["kind"] = parameter.values.choices.front(); // the only element, see ComponentValues
     } else if (parameter.values.kind == ComponentValues::Kind::choice) {
         json["choices"] = parameter.values.choices;
     } else if (parameter.values.kind != ComponentValues::Kind::text) {

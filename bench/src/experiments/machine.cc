@@ -39,6 +39,7 @@ std::set<int> read_affinity() {
             }
             return processors;
         }
+        // EINVAL: the set is too small. A million processors are more than Linux supports.
         if (errno != EINVAL || capacity > CPU_SETSIZE * 1024) {
             throw Error::here(fmt::format("sched_getaffinity failed: {}", std::generic_category().message(errno)));
         }
@@ -107,10 +108,13 @@ double read_busy_seconds() {
     std::string label;
     file >> label;
     double ticks = 0.0;
-    for (int field = 0; field < 8; ++field) {
+    constexpr int idle = 3; // position
+    constexpr int iowait = 4;
+    constexpr int fields = 8;
+    for (int field = 0; field < fields; ++field) {
         double value = 0.0;
         file >> value;
-        ticks += field == 3 || field == 4 ? 0.0 : value;
+        ticks += field == idle || field == iowait ? 0.0 : value;
     }
     return file ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : std::numeric_limits<double>::quiet_NaN();
 }
@@ -179,8 +183,8 @@ std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) cons
 
     // Busy time of each host, read by its first rank, minus the time of its ranks.
     std::map<std::string, double> busy_by_others;
-    std::map<std::string, double> period;
-    std::map<std::string, double> processors;
+    std::map<std::string, double> period;     // s
+    std::map<std::string, double> processors; // number of processors that are online
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
         const auto &[wall, process, busy, online] = readings[rank];
         if (period.emplace(hosts[rank], wall).second) {
@@ -191,7 +195,7 @@ std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) cons
     }
     std::vector<OthersActivity> activities;
     for (const auto &[host, seconds] : busy_by_others) {
-        if (const auto busy = busy_processors(seconds, period[host], processors[host])) {
+        if (const auto busy = busy_processors(seconds, period[host], processors[host])) { // empty: unknown
             activities.push_back({host, *busy});
         }
     }

@@ -20,6 +20,7 @@ namespace {
 /// Collective. Prepares a launch, runs it, and writes its results during and after the run.
 ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
     const std::uint64_t seed = choose_seed(comm, options.seed);
+    // Before the first clock: the library reads its settings from the environment then.
     if (!options.published.empty() && setenv("DOWNBEAT_PUBLISHED", options.published.c_str(), 1) != 0) {
         throw Error::here("setenv of DOWNBEAT_PUBLISHED failed");
     }

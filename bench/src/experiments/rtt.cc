@@ -28,7 +28,7 @@ RoundTrips record(const Communicator &comm, const Pair &pair, const RttOptions &
     const std::chrono::duration<double> interval(options.interval);
     std::vector<Downbeat_exchange> chunk(static_cast<std::size_t>(paced ? 1 : std::min(options.count, max_chunk)));
     RoundTrips trips{};
-    std::int64_t first = 0;
+    std::int64_t first = 0; // time at which the first request was sent, ns
     const auto begin = std::chrono::steady_clock::now();
     for (long done = 0; done < options.count;) {
         const long count = std::min(options.count - done, static_cast<long>(chunk.size()));
@@ -58,7 +58,7 @@ double true_offset(const Communicator &comm, const Pair &pair) {
         offset = std::nan("");
     }
     const std::vector<double> offsets = gather_quietly(comm, {offset});
-    return offsets.empty()
+    return offsets.empty() // on other ranks, whose result is not used
                ? offset
                : offsets[static_cast<std::size_t>(pair.answerer)] - offsets[static_cast<std::size_t>(pair.asker)];
 }
@@ -92,7 +92,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const RttOp
         for (std::size_t i = 0; i < recorded.size(); ++i) {
             pairs.push_back(study_rtts(options.pairs[i], std::move(recorded[i]), options.resamples, session.seed()));
         }
-        return {rtt_dataset(session.context(), options, pairs), "", {}};
+        return {.data = rtt_dataset(session.context(), options, pairs), .head = "", .warnings = {}};
     });
 }
 

@@ -126,7 +126,7 @@ Dataset rtt_dataset(const Context &context, const RttOptions &options, const std
                                    {"histogram_count", "", "round trips in the bin", in_histogram(&Histogram::counts)}};
     static const Fields of_rules = {
         {"stop_rule_excess", "1", "mean over resamples of (shortest found - shortest of all) / shortest of all",
-         by_rule(&StopRule::quality), Column{"stop rule", "excess%", ColumnKind::percent}},
+         by_rule(&StopRule::excess), Column{"stop rule", "excess%", ColumnKind::percent}},
         {"stop_rule_cost", "", "mean over resamples of the round trips until the rule stopped",
          by_rule(&StopRule::cost), Column{"stop rule", "cost", ColumnKind::ratio}}};
     Fields of_pairs = {

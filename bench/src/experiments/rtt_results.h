@@ -15,12 +15,12 @@
 
 namespace bench {
 
-/// The quality of the rule "stop after N consecutive round trips that were no shorter than the shortest so far"
+/// The outcome of the rule "stop after N consecutive round trips that were no shorter than the shortest so far"
 /// (Hoefler 2008, section 3.1 and figure 6), from runs of the rule on round trips that are drawn with replacement.
 struct StopRule {
     long n;
-    double quality; // mean over runs of (shortest of the run - shortest of all) / shortest of all
-    double cost;    // mean number of round trips of a run; at least n + 1
+    double excess; // mean over runs of (shortest of the run - shortest of all) / shortest of all; 0 is perfect
+    double cost;   // mean number of round trips of a run; at least n + 1
 };
 
 /// Studies the rule for each N of `ns`. `rtts` are positive, and there is at least one. `resamples`: runs per N. Equal

@@ -89,8 +89,9 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
         for (std::size_t i = 0; i < results.size(); ++i) {
             skews.push_back(study_skew(std::move(recordings[i]), results[i], static_cast<std::size_t>(comm.size())));
         }
-        return {skew_dataset(session.context(), skew, skews), clock_lines(session.context(), agreement),
-                find_skew_warnings(skews, agreement)};
+        return {.data = skew_dataset(session.context(), skew, skews),
+                .head = clock_lines(session.context(), agreement),
+                .warnings = find_skew_warnings(skews, agreement)};
     });
     return static_cast<ExitStatus>(comm.on_root([&] { return static_cast<long>(judge_run(results)); }));
 }

@@ -44,6 +44,7 @@ Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ran
     for (const auto &[block, size] : valid) {
         blocks.push_back(size);
     }
+    // The histogram is empty until there are skews.
     Skew result{
         std::move(recording), cell, summarize(skews, blocks), {0.0, 0.0, std::vector<std::size_t>(bins, 0), 0}, {}};
     if (!skews.empty()) {
@@ -60,7 +61,8 @@ std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, cons
     std::vector<std::string> warnings;
     std::vector<std::string> uncertain;
     for (const Skew &skew : skews) {
-        if (skew.cell.error_bound > max_error_share * skew.skew.median) { // false if there is no median
+        if (skew.cell.error_bound >
+            max_error_share * skew.skew.median) { // false if the median is NaN: no valid attempt
             uncertain.push_back(fmt::format("{} ({:.3f} us)", skew.cell.cell.synchronizer, skew.skew.median * 1e6));
         }
     }

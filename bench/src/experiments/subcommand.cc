@@ -35,6 +35,7 @@ ParsedWork parse_command_line(int argc, char **argv, int ranks) {
     if (std::erase_if(words, is_check) > 0) {
         argc = static_cast<int>(words.size());
         words.push_back(nullptr);
+        // A single rank: the check runs without a launcher, so the number of ranks is not known yet.
         const ParsedWork parsed = parse_command_line(argc, words.data(), ranks > 1 ? ranks : unknown_ranks);
         return std::holds_alternative<std::string>(parsed) ? parsed : "";
     }
@@ -61,7 +62,7 @@ void gather_hosts(const Communicator &comm, Context &context) {
         const auto &[cores, load] = values[rank];
         context.ranks.push_back({name, cpuset, static_cast<int>(cores)});
         if (cpusets_of_host[name].empty()) {
-            context.hosts.push_back({name, 0, 0, load, governor, model, machine});
+            context.hosts.push_back({name, 0, 0, load, governor, model, machine}); // the numbers are set below
         }
         cpusets_of_host[name].push_back(cpuset);
     }

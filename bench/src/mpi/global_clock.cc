@@ -145,10 +145,11 @@ double GlobalClock::max_refresh_interval() const {
     const Downbeat_clock clock = conversion();
     double growth = 0.0; // of the error bound, s per s, largest over the ranks; 0 if they read the same clock
     check(MPI_Allreduce(&clock.growth, &growth, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
-    return std::stod(setting("max_error")) / growth;
+    return std::stod(setting("max_error")) / growth; // infinity if growth is 0
 }
 
 double GlobalClock::share_unsure(const MPIX_Harmonize_stats &now) const {
+    // Only with flag_error=auto the limit of the error follows from the tolerance. No call: no share.
     if (setting("flag_error") != "auto" || now.calls == before_.calls) {
         return 0.0;
     }

@@ -97,8 +97,8 @@ public:
         return flag != 0;
     }
 
-    /// Collective. Synchronizes the clocks if the last synchronization is too long ago. The caller needs it if its
-    /// synchronizer does not synchronize clocks.
+    /// Collective. Synchronizes the clocks if the last synchronization is too long ago. For callers whose synchronizer
+    /// does not synchronize clocks.
     void refresh() const;
 
     /// Collective. The longest time between calls of refresh(), s: the time in which drift raises the error bound from
@@ -114,10 +114,10 @@ public:
     /// The step in which stamps advance, s, largest over the ranks; 0 if no step was seen, as in a simulation.
     double resolution() const { return resolution_; }
 
-    /// The library's current settings: names and values.
+    /// The library's settings at the end of the constructor, which hold for the run: names and values.
     const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }
 
-    /// The library's current tolerance, s.
+    /// The library's tolerance at the end of the constructor, which holds for the run, s.
     double tolerance() const;
 
     /// The share of this rank's starts in this run that failed because the error of its clock was too large for the

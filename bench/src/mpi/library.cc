@@ -49,6 +49,7 @@ DescribedVariable parse_description(const std::vector<std::string> &lines) {
     if (variable.value.size() > 1 && variable.value.starts_with('"') && variable.value.ends_with('"')) {
         variable.value = variable.value.substr(1, variable.value.size() - 2);
     }
+    // "set": the program has set the variable, e.g. by MPI_T.
     return variable.source.starts_with("set") ? DescribedVariable{} : variable;
 }
 
@@ -94,6 +95,7 @@ std::vector<Setting> find_settings() {
             settings[name] = {name, printable(text.substr(equals + 1)), ""};
         }
     }
+    // Open MPI knows more than the environment: values from files, and the value that counts if there are several.
     for (const auto &[variable, value, source] : open_mpi_variables()) {
         const std::string name = open_mpi + variable;
         const bool is_file = source.starts_with("file (") && source.ends_with(')');

@@ -11,7 +11,7 @@ namespace bench {
 struct Setting {
     std::string name; // name of its environment variable
     std::string value;
-    std::string source; // "/path/file:line"; "" for the environment
+    std::string source; // "/path/file:line", or Open MPI's word for another source; "" for the environment
 };
 
 /// All settings of the MPI library, its networks and libdownbeat, from the environment and from files, sorted by name.

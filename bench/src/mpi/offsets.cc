@@ -14,7 +14,7 @@
 namespace bench {
 
 void wait_quietly(MPI_Request *request) {
-    if (is_simulated()) {
+    if (is_simulated()) { // each rank has its own processor, so no wait disturbs another rank
         check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
         return;
     }
@@ -80,7 +80,7 @@ namespace {
 constexpr int begin_tag = 1;
 constexpr int done_tag = 2;
 
-// Sends an empty message, unless `rank` is this rank. Waits by yielding the processor.
+// Sends an empty message, unless `rank` is this rank. Waits quietly.
 void send_signal(const Communicator &comm, int rank, int tag) {
     if (rank != comm.rank()) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -89,7 +89,7 @@ void send_signal(const Communicator &comm, int rank, int tag) {
     }
 }
 
-// Receives the message of send_signal().
+// Receives the message of send_signal(), unless `rank` is this rank. Waits quietly.
 void receive_signal(const Communicator &comm, int rank, int tag) {
     if (rank != comm.rank()) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -132,16 +132,16 @@ std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, in
     return offsets;
 }
 
-Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
-                                        int rounds) {
+Downbeat_offset measure_offset_nearest_zero(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                            int rounds) {
     const std::vector<Downbeat_offset> offsets = measure_offsets(comm, pair, timeline, estimator, rounds);
     return *std::ranges::min_element(offsets, [](const Downbeat_offset &a, const Downbeat_offset &b) {
         return std::abs(a.offset) < std::abs(b.offset);
     });
 }
 
-Downbeat_offset measure_tightest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
-                                        int rounds) {
+Downbeat_offset measure_offset_with_smallest_bound(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                                   int rounds) {
     const std::vector<Downbeat_offset> offsets = measure_offsets(comm, pair, timeline, estimator, rounds);
     return *std::ranges::min_element(offsets, {}, &Downbeat_offset::bound);
 }
@@ -171,8 +171,13 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm, const Global
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
         const double *values = &gathered[width * rank]; // in the order in which they were gathered
-        offsets.push_back(
-            {measured[rank], bounds[rank], std::llround(values[0]), values[1], values[2], values[3], values[4]});
+        offsets.push_back({.rounds = measured[rank],
+                           .error_bound = bounds[rank],
+                           .contradictions = std::llround(values[0]),
+                           .unsure = values[1],
+                           .sync_error = values[2],
+                           .flag_error = values[3],
+                           .tolerance = values[4]});
     }
     return offsets;
 }

@@ -46,13 +46,13 @@ void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
 std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                              int rounds);
 
-/// Like measure_offsets; returns only the result with the smallest absolute offset (Hunold 2015, section 7).
-Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
-                                        int rounds);
+/// Like measure_offsets; returns only the result that is nearest to zero (Hunold 2015, section 7).
+Downbeat_offset measure_offset_nearest_zero(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                            int rounds);
 
 /// Like measure_offsets; returns only the result with the smallest error bound, i.e. the least disturbed.
-Downbeat_offset measure_tightest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
-                                        int rounds);
+Downbeat_offset measure_offset_with_smallest_bound(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                                   int rounds);
 
 /// Collective. Measures the offsets of the ranks' global clocks to rank 0's global clock, without synchronizing. Rank 0
 /// gets an element for each of ranks 1, 2, ...; other ranks get an empty vector.

@@ -20,7 +20,7 @@ constexpr long loop_steps = 500'000;       // of the loop of fixed work, which t
 
 /// The fixed work: multiplications in a chain, where each needs the result of the preceding multiplication.
 void work(long steps) {
-    volatile std::uint64_t state = 1;
+    volatile std::uint64_t state = 1; // volatile: the compiler keeps the work
     std::uint64_t value = state;
     for (long step = 0; step < steps; ++step) {
         value = value * 6364136223846793005U + 1442695040888963407U;
@@ -35,8 +35,9 @@ double timed(const auto &action) {
     return static_cast<double>(unsteered_nanoseconds() - begin) * 1e-9;
 }
 
+/// The interruptions of a busy loop.
 struct Interruptions {
-    double count = 0.0;
+    double count = 0.0;    // number
     double taken_ns = 0.0; // time that they took
     double total_ns = 0.0; // time of the busy loop
 };

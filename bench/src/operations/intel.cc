@@ -40,6 +40,7 @@ public:
             SelectableCollective collective{match[1], name, {}};
             std::ranges::transform(collective.name, collective.name.begin(),
                                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+            // 0 of the range is the library's own choice.
             for (int number = 1; number <= std::stoi(match[0]); ++number) {
                 collective.algorithms.push_back({fmt::format("{}", number), number});
             }
@@ -54,7 +55,7 @@ public:
                                              const Algorithm &algorithm) const override {
         const std::string variable = environment_variable(collective.name);
         const char *const value = std::getenv(variable.c_str());
-        if (value == nullptr || value != algorithm.name) {
+        if (value == nullptr || value != algorithm.name) { // the user had set it, so before_init did not change it
             throw Error::usage(fmt::format("{} is '{}' in the environment, not {}; unset it", variable,
                                            value == nullptr ? "" : value, algorithm.name));
         }

@@ -69,16 +69,16 @@ std::string repeated(const std::string &value, std::uint64_t size) {
     return bytes;
 }
 
-/// A length or a position in the file: CDF-5 stores these in 8 bytes.
-std::string length_of(std::uint64_t value) { return big_endian(value); }
+/// The bytes of a length, a position in the file or the number of a dimension: CDF-5 stores them in 8 bytes.
+std::string encoded_size(std::uint64_t value) { return big_endian(value); }
 
 /// The bytes, with zeros up to a multiple of 4.
 std::string with_padding(const std::string &bytes) {
     return bytes + std::string(padded(bytes.size()) - bytes.size(), '\0');
 }
 
-/// A name with its length and padding.
-std::string name_of(const std::string &name) { return length_of(name.size()) + with_padding(name); }
+/// The bytes of a name: its length, and the name with padding.
+std::string encoded_name(const std::string &name) { return encoded_size(name.size()) + with_padding(name); }
 
 /// Lists in the header; the values are their tags in the format.
 enum class List : std::uint32_t { dimensions = 10, variables = 11, attributes = 12 };
@@ -87,7 +87,7 @@ enum class List : std::uint32_t { dimensions = 10, variables = 11, attributes = 
 template <typename Elements, typename Encode>
 std::string list_of(List list, const Elements &elements, const Encode &encode) {
     return big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(list)) +
-           length_of(elements.size()) + concatenated(elements, encode);
+           encoded_size(elements.size()) + concatenated(elements, encode);
 }
 
 } // namespace
@@ -135,20 +135,21 @@ bool NetcdfFile::is_record(const Variable &variable) const {
 std::string NetcdfFile::header() const {
     const auto encode_attributes = [](const std::vector<Attribute> &attributes) {
         return list_of(List::attributes, attributes, [](const Attribute &attribute) {
-            return name_of(attribute.name) + big_endian(static_cast<std::uint32_t>(attribute.type)) +
-                   length_of(attribute.count) + with_padding(attribute.values);
+            return encoded_name(attribute.name) + big_endian(static_cast<std::uint32_t>(attribute.type)) +
+                   encoded_size(attribute.count) + with_padding(attribute.values);
         });
     };
-    std::string bytes = "CDF\x05" + length_of(records_);
-    bytes += list_of(List::dimensions, dimensions_,
-                     [](const Dimension &dimension) { return name_of(dimension.name) + length_of(dimension.length); });
+    std::string bytes = "CDF\x05" + encoded_size(records_);
+    bytes += list_of(List::dimensions, dimensions_, [](const Dimension &dimension) {
+        return encoded_name(dimension.name) + encoded_size(dimension.length);
+    });
     bytes += encode_attributes(attributes_);
     bytes += list_of(List::variables, variables_, [&](const Variable &variable) {
-        const auto encode_id = [](int dimension) { return length_of(static_cast<std::uint64_t>(dimension)); };
-        return name_of(variable.name) + length_of(variable.dimensions.size()) +
+        const auto encode_id = [](int dimension) { return encoded_size(static_cast<std::uint64_t>(dimension)); };
+        return encoded_name(variable.name) + encoded_size(variable.dimensions.size()) +
                concatenated(variable.dimensions, encode_id) + encode_attributes(variable.attributes) +
-               big_endian(static_cast<std::uint32_t>(variable.type)) + length_of(variable.size) +
-               length_of(variable.begin);
+               big_endian(static_cast<std::uint32_t>(variable.type)) + encoded_size(variable.size) +
+               encoded_size(variable.begin);
     });
     return bytes;
 }
@@ -219,7 +220,8 @@ void NetcdfFile::write_numbers(int variable, const std::vector<std::size_t> &sta
     for (const Number value : values) {
         bytes += encoded(to.type, value);
     }
-    if (is_record(to)) {                                                           // the block has complete rows
+    if (is_record(to)) {
+        // In each record the block begins at the variable's first element; a text may end before the last one.
         const std::size_t row = bytes.size() / std::max<std::size_t>(count[0], 1); // bytes in a record
         for (std::size_t i = 0; i < count[0]; ++i) {
             const std::size_t begin = (start[0] + i - records_) * empty_record_.size();
@@ -274,7 +276,7 @@ void NetcdfFile::sync() {
     write_at(records_begin_ + records_ * empty_record_.size(), pending_);
     records_ += pending_.size() / empty_record_.size();
     pending_.clear();
-    write_at(records_offset, length_of(records_)); // last: after a crash, all counted records are complete
+    write_at(records_offset, encoded_size(records_)); // last: after a crash, all counted records are complete
 }
 
 void NetcdfFile::close() {

@@ -47,6 +47,8 @@ public:
     void define_late(const std::function<void()> &define);
 
     /// Writes the block of a variable that begins at the indices `start` and has `count` elements along each dimension.
+    /// The block must be contiguous in the file. A record must be written before the sync() that comes after it, and
+    /// not again after that sync().
     void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                std::span<const double> values);
     void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,

@@ -28,7 +28,7 @@ public:
     }
     double share(int position, long call) const override {
         const auto calls = static_cast<long>(delays_.size());
-        const long line = (call % calls + calls) % calls;
+        const long line = (call % calls + calls) % calls; // warm-up calls, which are negative, get the last lines
         return delays_[static_cast<std::size_t>(line)][static_cast<std::size_t>(position)] / largest_;
     }
     std::optional<double> recorded_delay() const override { return largest_; }
@@ -106,7 +106,8 @@ double draw(std::uint64_t seed, std::uint64_t index) {
 /// Turns two independent uniform numbers, u and v, into a share of the largest delay.
 using Distribution = double (*)(const Component &component, double u, double v);
 
-/// Draws the delay of each position, again after every `calls_` calls; only once if `calls_` is 0.
+/// Draws the delay of each position, again after every `calls_` calls; only once if `calls_` is 0. Since the division
+/// truncates, the last warm-up calls, which are negative, have the delays of the first calls.
 class Random : public ArrivalPattern {
 public:
     Random(const PatternArguments &arguments, Distribution distribution)
@@ -115,13 +116,14 @@ public:
 
     double share(int position, long call) const override {
         const auto round = static_cast<std::uint64_t>(calls_ == 0 ? 0 : call / calls_);
+        // Each position has two numbers in each round.
         const std::uint64_t index = 2 * (round * ranks_ + static_cast<std::uint64_t>(position));
         return distribution_(component_, draw(seed_, index), draw(seed_, index + 1));
     }
 
 private:
     Component component_;
-    long calls_;
+    long calls_; // parameter "calls"
     std::uint64_t seed_;
     std::uint64_t ranks_;
     Distribution distribution_;
@@ -299,6 +301,7 @@ PlannedDelays::PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, doub
 std::vector<double> PlannedDelays::of_calls(long first, long count) const {
     std::vector<double> delays(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < delays.size(); ++i) {
+        // Delay 0 is pattern none, which needs no share.
         delays[i] = delay_ > 0.0 ? delay_ * pattern_->share(position_, first + static_cast<long>(i)) : 0.0;
     }
     return delays;

@@ -28,9 +28,11 @@ public:
 
 /// The arguments with which a pattern is made.
 struct PatternArguments {
-    const Component &component;    // the pattern and its parameters
-    int ranks;                     // number of ranks
-    const std::vector<int> &nodes; // node of each rank; nodes are numbered from 0 in order of appearance
+    const Component &component; // the pattern and its parameters
+    int ranks;                  // number of ranks
+    // Node of each rank, numbered from 0 in order of appearance. With --permute, patterns use it as the node of each
+    // position, so the ranks of a node may be at different steps.
+    const std::vector<int> &nodes;
     std::uint64_t seed;
     const std::function<std::string(const std::string &path)> &read; // reads a file; all ranks get the same text
 };

@@ -63,7 +63,7 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
 constexpr long min_for_slope = 20;
 
 /// For each block that is long enough: the median of its last half divided by the median of its first half, minus 1.
-/// `step`: see median_interval.
+/// The middle value of an odd number is in neither half. `step`: see median_interval.
 std::vector<double> slopes_within(std::span<const double> values, BlockSizes blocks, double step) {
     std::vector<double> slopes;
     std::size_t begin = 0;
@@ -101,6 +101,7 @@ std::string describe_synchronizer(const Cell &cell) {
 }
 
 std::string describe_start(const Cell &cell) {
+    // Timing scheme window, which needs synchronizer window, times single calls like per_call.
     const bool single = cell.timing == "per_call" || cell.timing == cell.synchronizer;
     return single ? describe_synchronizer(cell) : fmt::format("{}, {}", describe_synchronizer(cell), cell.timing);
 }
@@ -211,7 +212,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
 }
 
 void CellRecord::add_validation(long calls, long wrong, const std::string &error) {
-    if (result_.wrong == 0) {
+    if (result_.wrong == 0) { // `error` is "", or the first error
         result_.error = error;
     }
     result_.validated += calls;
@@ -242,7 +243,7 @@ CellResult CellRecord::result(const StoppingRule &rule) const {
                     : !rule.satisfied(progress()) ? CellStatus::incomplete
                                                   : CellStatus::ok;
     result.slack = summarize(slack_).median;
-    result.computed /= static_cast<double>(result.valid);
+    result.computed /= static_cast<double>(result.valid); // NaN without valid samples, like all means below
     result.uncomputed = summarize(uncomputed_).median;
     for (std::size_t m = 0; m < values_.size(); ++m) {
         result.metrics.push_back(summarize(values_[m], blocks_, steps_[m]));
@@ -251,7 +252,7 @@ CellResult CellRecord::result(const StoppingRule &rule) const {
     const std::vector<double> slopes = slopes_within(values_[latency], blocks_, steps_[latency]);
     result.slope = summarize(slopes).median;
     result.slope_by_chance = mean_interval(slopes, {}, 0.999).half;
-    const auto valid = static_cast<double>(result.valid); // 0 makes the means NaN (0 / 0)
+    const auto valid = static_cast<double>(result.valid);
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;
     result.max_of_means = time_.empty() ? no_value : *std::ranges::max_element(time_) / valid;
     result.min_of_means = time_.empty() ? no_value : *std::ranges::min_element(time_) / valid;

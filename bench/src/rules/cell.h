@@ -144,7 +144,7 @@ struct CellResult {
     std::vector<Summary> metrics; // of the valid samples, in the order of all_metrics()
     Overlap overlap_median;       // from medians
     Overlap overlap_min;          // from minima, like the paper
-    double computed;              // computation per call, s, mean over valid samples and ranks
+    double computed;              // computation per call, s, mean over valid samples and ranks; NaN without samples
     double uncomputed;            // median of the makespan minus the longest computation of a rank, s
     ComputationOverlap computation_overlap;
     std::string advice; // the synchronizer's advice if samples were rejected

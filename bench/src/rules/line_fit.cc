@@ -86,7 +86,7 @@ double LineError::at(double x) const { return unit * std::hypot(1.0 / std::sqrt(
 
 LineError line_error(std::span<const double> x, std::span<const double> y, std::span<const double> weights) {
     const std::size_t count = x.size();
-    const std::size_t degrees = std::min(cosines, count - 2); // of freedom
+    const std::size_t degrees = std::min(cosines, count - 2); // of freedom; the line takes two
     const Vector normal = normalized(weights, count);
     const Vector times = around_mean(x, normal);
     const Vector values = around_mean(y, normal);
@@ -96,6 +96,7 @@ LineError line_error(std::span<const double> x, std::span<const double> y, std::
     orthonormalize(orthonormal[0], {});
     orthonormalize(orthonormal[1], {orthonormal[0]});
     double squares = 0.0;
+    // Cosines of 2, 3, ... half periods. The cosine of one half period is left out, since it resembles a line.
     for (std::size_t cosine = 0; cosine < degrees; ++cosine) {
         Vector next(count);
         for (std::size_t i = 0; i < count; ++i) {
@@ -107,7 +108,8 @@ LineError line_error(std::span<const double> x, std::span<const double> y, std::
         orthonormal.push_back(std::move(next));
     }
     const double deviation = std::sqrt(squares / static_cast<double>(degrees));
-    return {static_cast<double>(count), mean(x, normal), product(times, times), student[degrees - 2] * deviation};
+    return {static_cast<double>(count), mean(x, normal), product(times, times),
+            student[degrees - 2] * deviation}; // student begins at 2 degrees
 }
 
 double explained_share(const Line &line, std::span<const double> x, std::span<const double> y,
@@ -120,6 +122,7 @@ double explained_share(const Line &line, std::span<const double> x, std::span<co
         residual += normal[i] * std::pow(y[i] - line.at(x[i]), 2);
         total += normal[i] * std::pow(y[i] - middle, 2);
     }
+    // If all y are equal, a line explains them completely.
     return total > 0.0 ? std::max(0.0, 1.0 - residual / total) : 1.0;
 }
 

@@ -24,7 +24,7 @@ struct Sample {
     std::span<const double> computed;     // computation between entry and exit, s
     std::span<const std::uint8_t> flag;   // 0: the synchronizer reports that this rank's start failed
     std::span<const std::uint8_t> unsure; // 1: it failed because the rank does not know its clock well enough
-    std::span<const std::size_t> timed;   // numbers of the ranks whose times are latencies
+    std::span<const std::size_t> timed;   // the ranks over which latency metrics are computed, by number
     long calls;                           // calls of the operation between entry and exit, times their weight
     std::size_t observed;                 // rank that metric latency_observed reports
 };
@@ -35,8 +35,8 @@ struct Batch {
     std::size_t ranks = 0;
     long calls = 1;
     std::size_t observed = 0;
-    double resolution = 0.0;     // step in which stamps advance, s, largest over the ranks; 0: unknown
-    double error_bound = 0.0;    // error bound of the global clock, s, largest over the ranks and all stamps
+    double resolution = 0.0;  // step in which stamps advance, s, largest over the ranks; 0: unknown, as in a simulation
+    double error_bound = 0.0; // error bound of the global clock, s, largest over the ranks and all stamps
     double expected_error = 0.0; // standard deviation of its error, s, largest over the ranks and all stamps
 
     std::vector<std::size_t> timed;
@@ -76,7 +76,7 @@ inline double lateness(const Sample &sample) {
     return latest - sample.deadline;
 }
 
-/// Time of this rank in the operation per call, s.
+/// Time of `rank` in the operation per call, s.
 inline double latency(const Sample &sample, std::size_t rank) {
     return (sample.exit[rank] - sample.entry[rank]) / static_cast<double>(sample.calls);
 }
@@ -102,7 +102,8 @@ struct Metric {
     Field field() const;
 
     /// Distance between neighboring values of the metric, s, because clocks advance in steps of `resolution`. 0 if
-    /// values have no common step: metrics that compare ranks do not, since each rank's clock has its own step.
+    /// values have no common step: metrics that compare ranks do not, since each rank's clock has its own step. A mean
+    /// over ranks has a step if their clocks have the same one; `resolution` is then that of all ranks.
     double step(const Batch &batch) const {
         const double ranks = traits.mean_of_ranks ? static_cast<double>(batch.timed.size()) : 1.0;
         return traits.bounds > 0 ? 0.0 : batch.resolution / static_cast<double>(batch.calls) / ranks;

@@ -61,7 +61,7 @@ struct BlockInterval {
 /// number of unequal blocks is the squared sum of their sizes divided by the sum of squares (Kish 1965).
 BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes blocks, double confidence) {
     const auto count = static_cast<double>(deviations.size());
-    std::size_t filled = 0;
+    std::size_t filled = 0; // number of blocks that are not empty
     double squared_sizes = 0.0;
     double squared_sums = 0.0;
     auto begin = deviations.begin();
@@ -73,7 +73,7 @@ BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes 
     }
     const long effective = blocks.empty() ? 1 : std::lround(count * count / squared_sizes);
     if (effective < 2 || deviations.size() < min_per_block * filled) {
-        return {};
+        return {}; // a width of 0, which is below every other estimate
     }
     const double variance = squared_sums * static_cast<double>(effective) / static_cast<double>(effective - 1);
     return {student_quantile(0.5 + confidence / 2.0, effective - 1) * std::sqrt(variance) / count, effective};
@@ -102,7 +102,7 @@ std::vector<double> rank_deviations(std::span<const double> values) {
 /// the ends of blocks only). The caller passes rank deviations if values may contain outliers.
 bool follow_closely(std::span<const double> deviations, BlockSizes blocks) {
     double squares = 0.0;
-    long ends = 0;
+    long ends = 0; // number of compared pairs of blocks
     std::size_t end = 0;
     for (const long size : blocks) {
         if (size > 0 && end > 0) {
@@ -237,7 +237,7 @@ namespace {
 // The quantile p of a distribution between `low` and `high`, by bisection: the standard library has no quantiles.
 // `below` is the distribution function.
 template <typename Distribution> double quantile(double p, double low, double high, Distribution below) {
-    while (high - low > 1e-13 * (1.0 + std::abs(low))) {
+    while (high - low > 1e-13 * (1.0 + std::abs(low))) { // near the precision of double, relative or absolute
         const double middle = (low + high) / 2.0;
         (below(middle) < p ? low : high) = middle;
     }
@@ -377,6 +377,7 @@ double step_of(std::span<const double> differences) {
         return 0.0;
     }
     std::ranges::sort(sorted);
+    // The smallest difference is a small number of steps, if there is a step.
     for (int steps = 1; steps <= max_steps_per_read && sorted.front() / steps >= min_step; ++steps) {
         const double guess = sorted.front() / steps;
         const auto end = std::upper_bound(sorted.begin(), sorted.end(), max_steps * guess);
@@ -408,7 +409,8 @@ double time_round_trips(const RoundTripBatches &trips) {
         }
     }
     std::ranges::sort(times);
-    const auto quartile = static_cast<std::size_t>(trips.batches / 4 - 1);
+    // Of all batches that should be measured, so that a measurement that ends early counts as disturbed.
+    const auto quartile = static_cast<std::size_t>(trips.batches / 4 - 1); // index
     const bool undisturbed = times.size() > quartile && times[quartile] <= agreement * times.front();
     return undisturbed ? times[quartile] : std::numeric_limits<double>::quiet_NaN();
 }

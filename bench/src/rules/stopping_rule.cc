@@ -117,11 +117,12 @@ public:
         if (seconds_left <= 0.0 || missing <= 0) {
             return 0;
         }
-        if (progress.valid == 0) {
+        if (progress.valid == 0) { // the time per valid sample is not known yet
             return samples_of_first_block;
         }
         const double per_sample = progress.seconds / static_cast<double>(progress.valid);
         const double block = std::min(seconds_left, seconds_ / static_cast<double>(blocks_per_cell)); // s
+        // Not more than 10^9, the maximum of `most`, so that the conversion cannot overflow.
         return std::clamp(static_cast<long>(std::min(block / per_sample, 1e9)), 1L, missing);
     }
     bool satisfied(const CellProgress &progress) const override { return progress.valid >= min_samples(); }
@@ -152,7 +153,9 @@ public:
     explicit Fixed(long samples) : samples_(samples), blocks_(std::min(blocks_per_cell, samples)) {}
 
     long next_block(const CellProgress &progress) const override {
-        if (progress.blocks >= blocks_) { // further blocks for the samples that earlier blocks could not get
+        // At most as many further blocks, for the samples that earlier blocks could not get. None if no sample was
+        // valid: then further blocks would hardly have one.
+        if (progress.blocks >= blocks_) {
             return progress.valid > 0 && progress.blocks < 2 * blocks_ ? samples_ - progress.valid : 0;
         }
         return samples_ / blocks_ + (progress.blocks < samples_ % blocks_ ? 1 : 0);

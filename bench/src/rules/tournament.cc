@@ -12,7 +12,7 @@ namespace {
 /// meet itself.
 int circle(int nodes) { return nodes - 1 + nodes % 2; }
 
-/// The node on the circle that would meet itself.
+/// The node on the circle that would meet itself: node i with 2 i = round, modulo the size of the circle.
 int alone_in_round(int nodes, int round) {
     const int size = circle(nodes);
     return round % 2 == 0 ? round / 2 : (round + size) / 2;
@@ -57,7 +57,7 @@ int Groups::round_of(const Link &link) const {
     const auto [first, size] = groups_[static_cast<std::size_t>(index_of(link.a))];
     const int a = link.a - first;
     const int b = link.b - first;
-    return (b == circle(size) ? 2 * a : a + b) % circle(size);
+    return (b == circle(size) ? 2 * a : a + b) % circle(size); // 2 a: b, in the middle, meets a instead of a itself
 }
 
 std::vector<Link> Groups::links_of_round(int round) const {
@@ -72,9 +72,11 @@ std::vector<Link> Groups::links_of_round(int round) const {
 
 TournamentPlan plan_tournament(long rounds, long exchanges, const RoundCost &cost, double seconds) {
     const long smallest = std::min(exchanges, min_exchanges);
+    // Differences of measured times, which noise may make 0 or negative.
     const double start = std::max(cost.start, 0.0);
     const double exchange = std::max(cost.exchange, 1e-12);
-    const auto affordable = [&](long starts) { // exchanges in each of as many rounds
+    // The number of exchanges of each round if there are `starts` rounds; at most 10^9, since `exchange` may be tiny.
+    const auto affordable = [&](long starts) {
         return static_cast<long>(std::min((seconds / static_cast<double>(starts) - start) / exchange, 1e9));
     };
     for (const int passes : {2, 1}) {

@@ -48,19 +48,19 @@ private:
     int nodes_;
     std::vector<Group> groups_; // in the order of their nodes; the larger groups come first
 };
-constexpr int idle = -1;
+constexpr int idle = -1; // in place of the number of an opponent
 
 /// Measured costs of a round, seconds.
 struct RoundCost {
-    double start;    // the common start, and what is done once
-    double exchange; // each exchange
+    double start;    // the common start and other work that is done once per round
+    double exchange; // each exchange of the round
 };
 
 /// The size of a tournament.
 struct TournamentPlan {
     long exchanges; // of a pair in a round
-    int passes;
-    long rounds; // common starts of all passes together
+    int passes;     // number of repetitions of the whole tournament
+    long rounds;    // common starts of all passes together
 };
 
 /// The largest plan, up to `exchanges` and two passes of `rounds`, that takes no longer than `seconds`: fewer exchanges

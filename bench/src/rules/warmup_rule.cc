@@ -61,7 +61,7 @@ public:
         if (done >= max_) {
             return 0;
         }
-        if (done < min_ + 2 * window_) {
+        if (done < min_ + 2 * window_) { // too few calls for two windows
             return std::min(min_ + 2 * window_, max_) - done;
         }
         return settled(times) ? 0 : std::min(window_, max_ - done);
@@ -69,7 +69,7 @@ public:
 
     bool settled(std::span<const double> times) const override {
         const auto needed = static_cast<std::size_t>(2 * window_);
-        return times.size() >= needed && is_stationary(times.last(needed));
+        return times.size() >= needed && is_stationary(times.last(needed)); // false if `max` is too small for windows
     }
 
 private:

@@ -12,7 +12,7 @@ constexpr double jitter = 10e-6;
 // Largest size, s, unless the first size is larger. If ranks miss such windows, larger ones would not help, either.
 constexpr double max_size = 0.1;
 
-/// The share of values that are at least `limit`, in the order of WindowFit.
+/// The share of values that are at least `limit`, in the order ample, tight, missed.
 double share_of(std::span<const std::uint8_t> fits, WindowFit limit) {
     const auto count =
         std::ranges::count_if(fits, [&](std::uint8_t fit) { return fit >= static_cast<std::uint8_t>(limit); });
@@ -26,7 +26,7 @@ double WindowSize::smallest(double duration) const { return first_.value_or(2.0 
 void WindowSize::learn(std::span<const std::uint8_t> fits, double duration) {
     const double min_size = smallest(duration);
     if (fits.size() > 1) {
-        fits = fits.subspan(1); // nothing precedes the first window
+        fits = fits.subspan(1); // the first window does not count
         if (share_of(fits, WindowFit::missed) > share_) {
             size_ = std::min(size_ * growth_, std::max(max_size, min_size));
         } else if (share_of(fits, WindowFit::tight) <= share_) {

@@ -46,7 +46,8 @@ const SelectableCollective &need_collective(const AlgorithmFamily &family, const
     return *collective;
 }
 
-/// Converts numbers of algorithms to names. Throws Error::usage if the collective has no algorithm of a name.
+/// Converts numbers of algorithms to names, and '-' in names to '_'. Throws Error::usage if the collective has no
+/// algorithm of a name.
 std::vector<std::string> resolve(const SelectableCollective &collective, const std::vector<std::string> &requested) {
     std::vector<std::string> names;
     for (std::string name : requested) {
@@ -131,7 +132,7 @@ AlgorithmRequests split_algorithms(const std::vector<std::string> &options) {
 }
 
 AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const std::string &barrier,
-                                  const std::vector<std::string> &operations, bool barriers) {
+                                  const std::vector<std::string> &operations, bool calls_barrier) {
     AlgorithmChoices choices;
     if (options.empty() && barrier.empty()) {
         return choices;
@@ -149,7 +150,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
         check_switchable(*choices.family, collective, choices.operations[name]);
     }
     if (!barrier.empty()) {
-        if (!barriers) {
+        if (!calls_barrier) {
             throw Error::usage(fmt::format(
                 "{} needs a synchronizer that calls MPI_Barrier; add e.g. --sync mpi_barrier", barrier_option));
         }
@@ -159,7 +160,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
         choices.barrier = resolve(collective, split(barrier));
         check_switchable(*choices.family, collective, choices.barrier);
     }
-    if (barriers && contains(operations, barrier_collective)) {
+    if (calls_barrier && contains(operations, barrier_collective)) {
         if (const SelectableCollective *const collective = find_collective(*choices.family, barrier_collective)) {
             check_barriers(choices, *collective);
         }
@@ -170,9 +171,9 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
 void prepare_algorithms(int argc, char **argv) {
     if (argc > 1 && argv[1] == std::string_view(algorithms_subcommand)) {
         for (const AlgorithmFamilyInfo &family : all_algorithm_families()) {
-            family.before_init({});
+            family.before_init({}); // no requests: the subcommand chooses after MPI_Init, where the library can
         }
-        prepare_message_counter();
+        prepare_message_counter(); // the subcommand counts the messages of each algorithm
         return;
     }
     const std::vector<std::string> options = option_values(argc, argv, operation_option);

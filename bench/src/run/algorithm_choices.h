@@ -31,9 +31,9 @@ AlgorithmRequests split_algorithms(const std::vector<std::string> &options);
 
 /// Checks the options. Throws Error::usage, with the library's algorithms, if a name is unknown, nothing would use the
 /// algorithm, or the library cannot combine the choices. `barrier`: value of --barrier-algorithm, or "". `operations`:
-/// names of the operations to measure. `barriers`: true if a synchronizer calls MPI_Barrier.
+/// names of the operations to measure. `calls_barrier`: true if a synchronizer calls MPI_Barrier.
 AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const std::string &barrier,
-                                  const std::vector<std::string> &operations, bool barriers);
+                                  const std::vector<std::string> &operations, bool calls_barrier);
 
 /// Called before MPI_Init. If the command line chooses algorithms, sets the environment variables that MPI libraries
 /// read only in MPI_Init. Errors in the command line are ignored here and reported later.

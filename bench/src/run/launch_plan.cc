@@ -67,6 +67,7 @@ std::shared_ptr<AlgorithmInForce> LaunchPlan::choose(const std::string &collecti
         chosen = std::make_shared<AlgorithmInForce>(comm_.handle(), "the library's own choice");
         return chosen;
     }
+    // Not null, and found below: check_algorithms() has checked the choices.
     const AlgorithmFamily &family = *options_.algorithms.family;
     const SelectableCollective &selectable = *find_collective(family, collective);
     chosen = family.choose(comm_, selectable, find_by_name(selectable.algorithms, algorithm));
@@ -78,7 +79,7 @@ void LaunchPlan::try_out(AlgorithmInForce &algorithm, const std::string &what,
                          const std::function<void()> &call) const {
     std::string refusal;
     try {
-        const AlgorithmScope scope(algorithm, true);
+        const AlgorithmScope scope(algorithm, /*strict=*/true);
         call();
     } catch (const Error &error) {
         refusal = error.what();
@@ -177,6 +178,7 @@ void LaunchPlan::add_cells(const RequestedOperation &operation, std::uint64_t si
 
 void LaunchPlan::add_patterns(Cell cell, const PlannedOperation &planned, const RequestedStart &timing) {
     for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
+        // Without --delay, all patterns except "none" have recorded delays (check_delays in options.cc).
         if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
             cell.delay = patterns_[pattern]->recorded_delay().value_or(0.0);
             add_cell(cell, planned, timing, pattern);
@@ -212,6 +214,7 @@ void LaunchPlan::add_cell(Cell cell, const PlannedOperation &planned, const Requ
                                  all_stopping_rules())
                : options_.stopping;
     run.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
+    // A timing scheme that synchronizes has a start per call.
     const long calls_per_start = run.timing->synchronizes() ? 1 : run.timing->calls();
     run.duration = cell.delay + planned.time * static_cast<double>(calls_per_start);
     run.next_samples = next_block(comm_, run);

@@ -96,8 +96,12 @@ std::vector<std::string> delaying_patterns() {
     return names;
 }
 
-/// Combines every timing scheme with every synchronizer. Timing scheme window is combined with synchronizer window
-/// only, which is added if it is missing.
+/// Pairs every timing scheme with every synchronizer, except:
+/// - Timing scheme window is paired with synchronizer window only, which is added if it is missing.
+/// - If timing scheme window is requested, synchronizer window is not paired with per_call, which measures the same.
+/// Throws Error::usage if timing scheme window is the only one and --sync names another synchronizer, or if timing
+/// scheme batch_synced, which has a start per call, is requested with a window that repeats samples and has one start
+/// per sample.
 std::vector<RequestedStart> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
                                          const std::vector<Component> &timings) {
     const auto is_window = [](const Component &component) { return component.name() == window_name; };
@@ -113,20 +117,19 @@ std::vector<RequestedStart> pair_timings(const CommandLine &line, std::vector<Co
     if (windows && std::ranges::none_of(synchronizers, is_window)) {
         synchronizers.push_back(parse_component("synchronizer", window_name, all_synchronizers()));
     }
-    const auto repeating = std::ranges::find_if(synchronizers, [&](const Component &component) {
-        return is_window(component) && component.word("overrun") != "keep";
+    const auto repeating_window = std::ranges::find_if(synchronizers, [&](const Component &component) {
+        return is_window(component) && component.word("overrun") == "repeat"; // repeats samples that end too late
     });
-    const auto several =
+    const auto start_per_call =
         std::ranges::find_if(timings, [](const Component &component) { return component.name() == "batch_synced"; });
-    if (repeating != synchronizers.end() && several != timings.end()) {
+    if (repeating_window != synchronizers.end() && start_per_call != timings.end()) {
         throw Error::usage(fmt::format("timing scheme {} needs a window per call, but {} has one per sample; use "
                                        "per_call, batch or window with it",
-                                       several->text(), repeating->text()));
+                                       start_per_call->text(), repeating_window->text()));
     }
     std::vector<RequestedStart> pairs;
     for (const Component &synchronizer : synchronizers) {
         for (const Component &timing : timings) {
-            // With synchronizer window, per_call measures the same as window.
             const bool is_duplicate = windows && is_window(synchronizer) && timing.name() == "per_call";
             if ((!is_window(timing) || is_window(synchronizer)) && !is_duplicate) {
                 pairs.push_back({synchronizer, timing});
@@ -174,7 +177,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
         return;
     }
     for (const std::string &text : split(list)) {
-        const bool multiple = text.ends_with('x');
+        const bool multiple = text.ends_with('x'); // "1.5x"; else a duration
         const RequestedDelay delay = multiple ? RequestedDelay{std::nullopt, parse_multiple(text)}
                                               : RequestedDelay{parse_duration("--delay", text), std::nullopt};
         if (contains(options.delays, delay)) {
@@ -193,12 +196,12 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
 /// Checks the options --algorithm (`choices`) and --barrier-algorithm (`barrier`) against the other options.
 AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, const std::string &barrier,
                                    const Options &options) {
-    const bool barriers = std::ranges::any_of(options.timings, [](const auto &timing) {
+    const bool calls_barrier = std::ranges::any_of(options.timings, [](const auto &timing) {
         const Component &synchronizer = timing.synchronizer;
         return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
     });
     const auto name = [](const RequestedOperation &operation) { return operation.component.name(); };
-    return check_algorithms(choices, barrier, mapped(options.operations, name), barriers);
+    return check_algorithms(choices, barrier, mapped(options.operations, name), calls_barrier);
 }
 
 } // namespace
@@ -293,7 +296,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
         throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
     }
     follow_paper(line, options.published, {{"--sync", &synchronizers}, {"--timing", &timings}, {"--late", &late}});
-    if (!late.empty()) {
+    if (!late.empty()) { // else the defaults of StartLimits, and the library's tolerance in start_limits()
         options.starts.flags_count = late == late_flags;
         options.starts.late = options.starts.flags_count ? std::numeric_limits<double>::infinity()
                                                          : parse_number("--late", late, 0.0, 1.0, "flags, or seconds");
@@ -312,13 +315,13 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     options.patterns = parse_components("arrival pattern", patterns, all_patterns());
     check_delays(line, delays, options);
     options.stopping = parse_component("stopping rule", stopping, all_stopping_rules());
-    const bool number = !warmup.empty() && warmup.find_first_not_of("0123456789") == std::string::npos;
-    options.warmup =
-        parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", warmup) : warmup, all_warmup_rules());
+    const bool is_number = !warmup.empty() && warmup.find_first_not_of("0123456789") == std::string::npos;
+    options.warmup = parse_component("warm-up rule", is_number ? fmt::format("fixed(calls={})", warmup) : warmup,
+                                     all_warmup_rules());
     // Constructed only for the error that is thrown if parameters of a rule contradict each other.
     find_by_name(all_stopping_rules(), options.stopping.name()).make(options.stopping);
     find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
-    options.check(true);
+    options.check(/*of_cells=*/true);
     return options;
 }
 

@@ -44,20 +44,23 @@ struct Options : CommonOptions, SamplingSettings {
     std::vector<RequestedOperation> operations;
     std::vector<std::uint64_t> sizes;    // bytes; for their meaning see OperationInfo::size_meaning
     bool validate = false;               // check results before each block of samples
-    std::vector<RequestedStart> timings; // combinations of synchronizer and timing scheme to measure
+    std::vector<RequestedStart> timings; // pairs of synchronizer and timing scheme to measure
     AlgorithmChoices algorithms;
     std::vector<Component> patterns;    // arrival patterns; always with pattern "none", for comparison
     std::vector<RequestedDelay> delays; // largest delays of the patterns other than "none"
-    StartLimits starts;                 // limits of the options --late and --late-ranks
+    StartLimits starts;                 // options --late and --late-ranks; start_limits() completes them
     Component stopping;                 // stopping rule
     Component warmup;                   // warm-up rule
     std::string published;              // paper whose configuration gives defaults of other options; "": none
     std::optional<double> tolerance;    // lateness from which a start is rejected, s; empty: the library's setting
 
-    /// The limits for starts, with the library's tolerance `library` (s) as a lower limit of lateness.
+    /// The limits for starts. Without --late, the limit of lateness is the library's tolerance `library`, s. --late
+    /// SECONDS replaces it, also by a smaller limit; with --late flags, the limit is infinite.
     StartLimits start_limits(double library) const {
         StartLimits limits = starts;
-        limits.late = limits.flags_count ? std::max(library, limits.late) : limits.late;
+        if (limits.flags_count) { // without --late, limits.late is 0; with --late flags, infinity
+            limits.late = std::max(library, limits.late);
+        }
         return limits;
     }
 };
