@@ -90,6 +90,7 @@ public:
     }
 
     std::string advice() const override {
+        // The example is ten times the current size, in us.
         return fmt::format("a window larger than {:.3g} us, e.g. window(size={:.0f}us){}; at most one rank per "
                            "processor, an idle machine",
                            size_.value() * 1e6, std::ceil(size_.value() * 1e7),
