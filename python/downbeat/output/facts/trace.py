@@ -83,7 +83,7 @@ class SiteTime(Fact):
 class SiteNotAnalyzed(SiteTime):
     """`SiteTime` of calls whose arrivals are unknown."""
 
-    reason: str  # property of these calls
+    reason: str  # property of these calls; completes "calls ..."
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class RecordsLeftOut(Fact):
     """Records of calls that are not analyzed."""
 
     records: int  # number of the records
-    reason: str  # property of these calls
+    reason: str  # property of these calls; completes "calls ..."
 
 
 @dataclass(frozen=True)
