@@ -63,7 +63,7 @@ class WaitedBefore(LongerBefore):
 class LateBefore(LongerBefore):
     """`LongerBefore`, but the rank took no longer: it left the first collective later than the others."""
 
-    left_s: float  # how much later
+    left_s: float  # median time from the others' exit from the first collective to the exit of the rank
 
 
 @dataclass(frozen=True)
