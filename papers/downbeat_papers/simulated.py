@@ -30,7 +30,7 @@ from downbeat_papers.site import SAMPLE, Site
 
 LAUNCHES = 3  # default; each has its own random delays and clocks, and launches differ less than on a machine
 MAX_REPETITIONS = 20  # samples per cell; simulating more takes too long
-# The simulator has algorithms of Open MPI, and for these collectives also those of MVAPICH2.
+# The simulator has algorithms of Open MPI; of these collectives also "mvapich2", the selection that MVAPICH2 makes.
 MVAPICH, MVAPICH_COLLECTIVES = "mvapich2", ("reduce", "bcast")
 
 
@@ -44,6 +44,7 @@ class SimulatedSite(Site):
 
     platform: str = ""
 
+    # These replace values of Site, which explains them.
     node_word = "simulated node"
     linear = "linear"
     sizes = "4,64,1K,16K,256K"  # few, since simulating a size takes minutes
@@ -66,6 +67,7 @@ class SimulatedSite(Site):
 
     @property
     def placed(self) -> bool:
+        """True if the number of ranks of a node is set; a single node is enough, unlike on a machine."""
         return self.ranks_per_node > 0
 
     @property
@@ -95,6 +97,10 @@ class SimulatedSite(Site):
         return Library(name, self.benches[name], simulate=self.platform_for(per_node))
 
     def choices(self, collective: str, algorithms: list[str]) -> list[str]:
+        """Returns the algorithms that the simulator can select (bench/smpi/operations/families.cc).
+
+        Of collectives other than reduce, bcast and allreduce it has only the default.
+        """
         if collective in MVAPICH_COLLECTIVES:
             return [*algorithms, MVAPICH]
         return algorithms if collective == "allreduce" else ["default"]
@@ -172,11 +178,11 @@ def simulated_site(
             f"{cluster.ranks}; --platform changes that"
         )
     return SimulatedSite(
-        0,
-        {SIMULATOR: find_simulator()},
-        tuple(counts),
-        launches,
-        quick,
+        cores=0,  # not known: each simulated rank has a core
+        benches={SIMULATOR: find_simulator()},
+        counts=tuple(counts),
+        launches=launches,
+        quick=quick,
         nodes=cluster.nodes,
         ranks_per_node=cluster.ranks_per_node,
         made_clocks=False,
@@ -196,7 +202,7 @@ def site_finder(
         named: True: the user named figures, so that a figure without a site is an error.
         of_machine: True: an option is set that simulations do not have.
         machine: returns the machine at hand.
-        cluster: returns the simulated cluster of a figure.
+        cluster: returns the simulated cluster of a figure; raises UsageError if the figure has none.
 
     Raises:
         UsageError: `simulate` and `of_machine` are both true, or `machine` raises.

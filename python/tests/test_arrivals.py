@@ -13,6 +13,7 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Depth, Line
 from downbeat.output.facts.trace import (
+    CallsWithoutSite,
     LittleWaiting,
     ModuleAbsent,
     NothingAnalyzed,
@@ -30,12 +31,13 @@ from downbeat.output.words import long
 from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, run_seconds
 from downbeat.trace.calls import match_arrivals, whole_calls
 from downbeat.trace.clocks import Clocks
+from downbeat.trace.communicators import NOT_KNOWN
 from downbeat.trace.file import HEADER, TABLES
 from downbeat.trace.findings import site_facts, waiting_verdict, ways_before
 from downbeat.trace.patterns import MAX_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.phases import Phases
 from downbeat.trace.pictures import STRETCHES
-from downbeat.trace.profile import Profile
+from downbeat.trace.profile import UNPLACED, Profile
 from downbeat.trace.recording import Processes, Recording, Sums, open_recording
 from downbeat.trace.records import Records
 from downbeat.trace.sites import absent_modules, short_line, site_names
@@ -498,6 +500,20 @@ def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> 
         inside += [abs(found["wait"][16] - truth["wait"][16]) <= found["wait_sampling"][16]]
         inside += [abs(found["spread_p50"][16] - truth["spread_p50"][16]) <= found["spread_p50_error"][16] + 1e-12]
     assert np.mean(inside) >= 0.9  # of intervals of 95 %
+
+
+def test_calls_without_a_row_in_the_profile_are_counted_and_have_no_site() -> None:
+    recording = recording_of(call([0, 0], [1, 1]))
+    rows = recording.profile.frame()
+    unplaced = rows[:1].assign(
+        operation=UNPLACED, communicator=NOT_KNOWN, size=np.nan, module=NOT_KNOWN, offset=0, calls=3, call_time=0.5
+    )
+    profile = Profile.of_frame(pd.concat([rows, unplaced], ignore_index=True))
+    full = with_tables(recording, profile=profile)
+    arrivals = find_arrivals(full)
+    assert arrivals.sites.calls.tolist() == find_arrivals(recording).sites.calls.tolist() == [1]
+    (fact,) = (each for each in arrivals.notes if isinstance(each, CallsWithoutSite))
+    assert (fact.calls, fact.seconds) == (3, pytest.approx(0.5))
 
 
 def test_time_in_other_calls_of_mpi_is_said() -> None:

@@ -127,7 +127,10 @@ class Cells:
         pairs: Iterable[str] = (),
         **where: Any,  # noqa: ANN401
     ) -> Measured:
-        """Returns a measure in us, or measures by position.
+        """Returns a measure in us, or several by name.
+
+        In this order: ratios of the series in `pairs`; the measure of the series `of`; without a column, a measure for
+        each series; with `each_run`, a measure for each run; else the measure of the cell.
 
         Args:
             results: the launches.
@@ -135,11 +138,12 @@ class Cells:
             each_run: True: measures each run, by number of ranks.
             pairs: names of series; the measure is their ratios, two by two.
             where: values of columns that choose the cell, and `column`, the statistic, in s. Ranks "node" are
-                `Site.node`; `crowded` is the number of ranks that may share cores, if it is not `ranks`. Without
-                `column` and `of`: label of a series -> further arguments, measured by label.
+                `Site.node`. `crowded` is the number of ranks that may share cores; without it, this is `ranks`; without
+                both it is 1, i.e. the measure has no obstacle. Without `column` and `of`: label of a series -> further
+                arguments, measured by label.
         """
         if pairs:
-            return self.ratios(results, pairs, where)
+            return self.ratios(results, pairs, where)  # without an obstacle
         if of:
             return self.measured(results, **self.drawn_lines.series[of], **where)
         if "column" not in where:
@@ -243,7 +247,7 @@ class ReduceMatrix(Cells):
         }
         if len(launches) > 1 and np.isfinite(launches).all():
             measures |= self.effects(launches)
-        if crowding or ranks == 2:
+        if crowding or ranks == 2:  # with two ranks, all algorithms send the same message
             measures = {name: undecided(measure, crowding or SAME_MESSAGE) for name, measure in measures.items()}
         rows = {name: self.barrier_effect(launches, name, crowding) for name in self.paper}
         words = {name: {"row": spaced(name), "factor": f"{self.factor(name):.1f}"} for name in self.paper}
@@ -377,7 +381,7 @@ class TwoLibraries(Cells):
         means = logs.groupby([small.launch, small.synchronizer, small.library]).mean().unstack([1, 2]).dropna()
         needed = missing("two MPI libraries are needed")
         measures: dict[str, Measured] = {"shift_of_one": needed, "shift_of_the_other": needed}
-        external, internal = self.barriers
+        external, internal = self.barriers  # in the order of the entry
         # A launch measures both barriers, so they are compared within it; launches of two libraries are not paired.
         if means.shape[1] == 4 and not means.empty:
             for name, (library, label) in zip(measures, results.site.two_libraries.items(), strict=True):

@@ -92,10 +92,11 @@ class Drift:
     panels: Sequence[Sequence[str]]  # for each panel: variable of `Drifts`, unit, label of the axis, title
 
     def watched(self, site: Site) -> float:
+        """Returns the duration of the measurement, s."""
         return 1.0 if site.quick else site.seconds or DRIFT_SECONDS
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        ranks = site.apart
+        ranks = site.apart  # number of ranks with separate clocks
         partners = evenly(range(1, ranks), min(site.sample, MAX_PAIRS))
         seconds = self.watched(site)
         return (
@@ -143,6 +144,7 @@ class Drift:
             obstacle = linear if not_real == MADE[0] else not_real
             measures |= {
                 "error_with_a_line": Measure(largest("residual_ppm"), " ppm", signed=True, obstacle=obstacle),
+                # No obstacle, because these two are shown and decide no claim.
                 "error_without": Measure(largest("drift_ppm"), " ppm", signed=True),
                 "r_squared": Measure(
                     files[0].r_squared,
@@ -165,6 +167,7 @@ class Drift:
 
 FIT_POINTS, MAX_FIT_PAIRS = 1000, 15
 FIT_EXCHANGES, FIT_INTERVAL = 100, 1e-3  # exchanges of a fit point; s, from a point of a pair to one of the next pair
+SETUP_SECONDS = 1.0  # estimated time of a launch before its first fit point, after the start of the ranks
 DAY = 86400.0  # s
 PAPER_SLOPE = 2e-8  # length of the paper's intervals of slopes
 MILLISECONDS = 1e3  # per second
@@ -204,7 +207,8 @@ class DriftModels:
     """The intervals of slope and intercept of the clock models (Hunold 2015, section 6)."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        ranks, points = site.alone, 100 if site.quick else FIT_POINTS
+        ranks = site.alone  # number of ranks with a node each
+        points = 100 if site.quick else FIT_POINTS
         partners = evenly(range(1, ranks), MAX_FIT_PAIRS)
         interval = FIT_INTERVAL * len(partners)
         options = {
@@ -214,7 +218,7 @@ class DriftModels:
             "estimator": f"mean_rtt(exchanges={FIT_EXCHANGES})",
             "rounds": "1",
         }
-        seconds = start_seconds(ranks) + 1.0 + interval * points
+        seconds = start_seconds(ranks) + SETUP_SECONDS + interval * points
         variables = clock_variables(site)
         return (Run("models", site.main(), ranks, ("drift",), options, variables, seconds=seconds, ranks_per_node=1),)
 

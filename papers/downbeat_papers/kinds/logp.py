@@ -79,12 +79,19 @@ def with_curves(measured: Panel, x: Floats, curves: Mapping[str, Floats]) -> Pan
 
 
 class Pipelining(Cells):
-    """Broadcasts in a row; a sample times several together."""
+    """Broadcasts in a row; a sample times several together.
+
+    Adds the model to `Cells`: its numbers, fitted to the largest times over ranks, and its curves beside measured ones.
+    """
 
     def times(self, results: Results) -> tuple[Floats, Floats]:
-        """Returns the numbers of calls, and the times until the last rank leaves, as in `fit_model`."""
+        """Returns the numbers of calls, and the times until the last rank leaves, as in `fit_model`.
+
+        Launches that lack a number of calls are left out.
+        """
         calls = np.unique(results.launch_cells.calls)
         measures = [self.measured(results, of=LAST, operation="bcast", calls=count) for count in calls]
+        # All are of type Measure, because `of` and the values choose one cell.
         columns = (measure.values for measure in measures if isinstance(measure, Measure))
         table = pd.DataFrame(dict(enumerate(columns)))
         return calls.astype(float), table.dropna().to_numpy(float)
@@ -107,6 +114,7 @@ class Pipelining(Cells):
             return measured
         calls, times = self.times(results)
         model, x = fit_model(ranks, calls, times), np.geomspace(1, calls.max(), POINTS)
+        # Arrays of length 1, for the functions of LogP.
         median_model = LogP(*pd.DataFrame([model.latency, model.gap]).median(axis=1).to_numpy()[:, None])
         curves = {LAST: median_model.last(ranks, x), ROOT: median_model.root(ranks, x)}
         return with_curves(measured, x, {name.partition(", ")[2]: values for name, values in curves.items()})
@@ -115,13 +123,15 @@ class Pipelining(Cells):
 class ProcessSkew(Cells):
     """Broadcasts with a late rank: the message arrives after L + (P - 2) g, which is the time without a delay.
 
-    If the root is late, the broadcast takes longer by the delay; if the last rank is late, it waits less by the delay.
+    The series are the time of the last rank when the root is late, which rises by the delay, and when the last rank is
+    late itself, which falls by the delay, since the message comes while it is late. They have this order in the entry.
     """
 
     def panel(self, results: Results, title: str, where: Entry) -> Panel:
         measured = super().panel(results, title, where)
-        root, last = measured.lines.values()
-        arrival = float(dict(zip(root.x, root.y, strict=True)).get(0.0, np.nan))  # of the message, without a delay
-        delays = np.linspace(0.0, max(root.x, default=0.0), POINTS)
-        curves = {root.label: arrival + delays, last.label: np.maximum(arrival - delays, 0.0)}
+        root_late, last_late = measured.lines.values()
+        # Time until the message arrives without a delay; NaN if it was not measured.
+        arrival = float(dict(zip(root_late.x, root_late.y, strict=True)).get(0.0, np.nan))
+        delays = np.linspace(0.0, max(root_late.x, default=0.0), POINTS)
+        curves = {root_late.label: arrival + delays, last_late.label: np.maximum(arrival - delays, 0.0)}
         return with_curves(measured, delays, curves)

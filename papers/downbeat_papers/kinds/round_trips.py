@@ -135,6 +135,7 @@ class RoundTrips:
         # Label, library, variables, and ranks per node if the site can place ranks: 2 is one node, 1 is two nodes.
         choices = [(f"{open_mpi}", open_mpi, {}, 2), (f"{open_mpi}-tcp", open_mpi, TCP, 1), (f"{mpich}", mpich, {}, 2)]
         if site.placed:
+            # Between two nodes, instead of MPICH on one.
             choices[2:] = [(f"{open_mpi}-nodes", open_mpi, {}, 1), (f"{mpich}-nodes", mpich, {}, 1)]
             if site.ranks_per_node == 1:
                 choices = choices[1:]  # the run with both ranks on a node is not possible

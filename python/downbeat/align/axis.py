@@ -146,30 +146,35 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     begin = min(float(np.nanmin(times)) for times in entries)
     end = max(float(np.nanmax(times)) for times in exits)
     nodes = np.concatenate([[min(begin, middle[0] - span)], middle, [max(end, middle[-1] + span)]])
-    ends = ClockFilter(groups, rank_indexes, exits, bins, nodes, resolution, curve)
+    clock_filter = ClockFilter(groups, rank_indexes, exits, bins, nodes, resolution, curve)
+    # Cuts: nodes at which a clock may have been set, so that the filter begins anew there. Torn nodes, a subset, also
+    # give no limits, and no limit extends over them.
     cuts = np.zeros((len(ranks), len(nodes)), dtype=bool)
-    base = ends.estimate(cuts)[0]
+    base = clock_filter.estimate(cuts)[0]
     steering = None
     if steered:
         backward = [shown_twice(groups, rank_indexes, entries, exits, rank) for rank in range(len(ranks))]
         for _ in range(2):  # a movement of one clock shifts the estimates of its peers
-            steering = steering_of(ends.shown, backward, nodes, resolution, curve)
-            for rank, left in steering.left.items():
-                cuts[rank, steering.courses[rank].node[left]] = True
+            steering = steering_of(clock_filter.shown, backward, nodes, resolution, curve)
+            for rank, departed in steering.departed.items():
+                cuts[rank, steering.courses[rank].node[departed]] = True
             cuts |= steering.torn
             if not cuts.any():
                 break
-            base = along_courses(ends.estimate(cuts)[0], nodes, cuts, steering)
+            base = along_courses(clock_filter.estimate(cuts)[0], nodes, cuts, steering)
     limits = Limits(groups, rank_indexes, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve, steering)
     lower, upper, torn, conflicts = limits.settle()
+    # measured: flags of the ranks whose offsets exits determine
     if (torn & ~cuts).any():
         cuts |= torn
-        value, expected, measured = ends.estimate(cuts)
-    else:
-        value, expected, measured = ends.latest
+        value, expected, measured = clock_filter.estimate(cuts)
+    else:  # the last estimate, before courses replaced parts of it
+        value, expected, measured = clock_filter.latest
     if steering is not None:
         value = along_courses(value, nodes, cuts, steering)
-    # Where exits carry less information than the limits, use their middle: of free-running clocks, if consistent.
+    # Where exits carry less information than the limits, use the middle of the limits. If some ranks are not measured
+    # by exits, and the limits of free-running clocks have no conflict, no clock needs to be steered: then these limits,
+    # which are narrower, give the middles.
     with np.errstate(invalid="ignore"):
         middles, room = (lower + upper) / 2.0, upper - lower
         bounded = np.isfinite(room)
@@ -198,7 +203,10 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
 
 
 def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steering: Steering) -> Floats:
-    """Replaces offsets at cut nodes by the measured courses of the clocks."""
+    """Replaces offsets at cut nodes by the measured courses of the clocks (movements.py), which are not smoothed.
+
+    The filter's smoothing would round off the movements.
+    """
     result = values.copy()
     for rank, course in steering.courses.items():
         cut = cuts[rank] & (nodes >= course.at[0]) & (nodes <= course.at[-1])
@@ -207,7 +215,10 @@ def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steeri
 
 
 def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering) -> Floats:
-    """Increases expected errors by the deviations of the measured courses from the estimate that exceed noise."""
+    """Increases expected errors by the deviations of the measured courses from the estimate that exceed noise.
+
+    Where a clock left its free course, the increase is at least half of the neighboring steps of the course.
+    """
     result = expected.copy()
     for rank, course in steering.courses.items():
         residuals = course.value - np.interp(course.at, nodes, values[rank])
@@ -217,9 +228,9 @@ def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering)
         middle = np.convolve(residuals, kernel, mode="same") / weight
         error = np.sqrt(np.convolve(course.error**2, kernel, mode="same") / weight / count)
         more = np.where(np.abs(middle) > LIMIT * error, np.abs(middle), 0.0)
-        moved = steering.left[rank]
+        departed = steering.departed[rank]
         steps = np.abs(np.diff(course.value, prepend=course.value[0], append=course.value[-1]))
-        more = np.where(moved, np.maximum(more, np.maximum(steps[1:], steps[:-1]) / 2.0), more)
+        more = np.where(departed, np.maximum(more, np.maximum(steps[1:], steps[:-1]) / 2.0), more)
         result[rank] = np.hypot(result[rank], np.interp(nodes, course.at, more))
     return result
 
@@ -243,6 +254,7 @@ def shown_twice(
                 passed = np.nanmedian(np.diff(other_exits, axis=0), axis=1)
             steps = np.diff(leave[there, column])
             spent = (leave - entry)[there, column]
+            # The clock went back by more than the later call lasted: its entry, too, is before the earlier exit.
             for k in np.flatnonzero((steps < 0) & (passed > 0) & (passed - steps > spent[1:])):
                 back = float(passed[k] - steps[k])
                 before, after = float(leave[there[k], column]), float(entry[there[k + 1], column])
@@ -250,18 +262,18 @@ def shown_twice(
     return intervals
 
 
-def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: float) -> Floats:
+def flattened(values: Floats, nodes: Floats, torn: NDArray[np.bool_], rate: float) -> Floats:
     """Limits the slope of offsets to the largest rate: the middle of the closest curves above and below.
 
     Args:
         values: offsets of each rank at the nodes, ns.
         nodes: ns.
-        cuts: flags of ranks and nodes; true: the rank's clock may have been set there.
+        torn: flags of ranks and nodes; the slope between a torn node and another node is not limited.
         rate: the largest rate.
     """
     result = values.copy()
-    for row, cut in zip(result, cuts, strict=True):
-        edges = np.flatnonzero(np.diff(cut)) + 1
+    for row, flags in zip(result, torn, strict=True):
+        edges = np.flatnonzero(np.diff(flags)) + 1
         for stretch, at in zip(np.split(row, edges), np.split(nodes, edges), strict=True):  # views of the row
             stretch[:] = (slanted(at, stretch, rate) - slanted(at, -stretch, rate)) / 2.0
     return result

@@ -22,6 +22,7 @@ CLOCK_ROUNDING = 2.0  # ns; smaller contradictions may come from rounding
 # Number of bins with a limit. A clock with at least this number counts as not set before its first limit, or after its
 # last one.
 MANY = 24
+SETTLED_NS = 1.0  # limits are settled when a round of their propagation tightens none by this amount
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Points:
-    """The tightest limit in each bin for each rank. Lower limits are negated and become upper limits.
+    """The tightest limit in each bin for each rank: the limit nearest to the rank's rough offset.
+
+    Lower limits are negated and become upper limits.
 
     Attributes:
         at: time of the limit on the rank's clock, ns, shape (bin, rank).
@@ -54,6 +57,35 @@ class Points:
     at: Floats
     limit: Floats
     call: Integers
+
+
+@dataclass(frozen=True)
+class BinnedCalls:
+    """The calls of a group, sorted by bin. Arrays have a row per call and a column per rank, if nothing else is stated.
+
+    Attributes:
+        indexes: for each column, the index of its rank among all ranks.
+        order: for each row, the row of the call in the group.
+        bins: the bins that have calls, ascending.
+        first: for each of these bins, its first row.
+        entry: entries that precede exits on other ranks, ns after each rank's origin; NaN: no limit comes from it.
+        leave: exits that follow entries on other ranks, in the same form.
+        rough_at_entry: rough offset of the rank at the entry, ns.
+        rough_at_exit: rough offset of the rank at the exit, ns.
+        hidden_at_entry: largest undetected excursion of the rank's clock at the entry, ns; 0 for free-running clocks.
+        hidden_at_exit: the excursion at the exit, ns.
+    """
+
+    indexes: Integers
+    order: Integers
+    bins: Integers
+    first: Integers
+    entry: Floats
+    leave: Floats
+    rough_at_entry: Floats
+    rough_at_exit: Floats
+    hidden_at_entry: Floats
+    hidden_at_exit: Floats
 
 
 def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Floats) -> Floats:
@@ -104,6 +136,7 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = 
         return np.full(len(nodes), np.inf)
     times, values = np.concatenate([at[known], nodes]), np.concatenate([limit[known], np.full(len(nodes), np.inf)])
     order = np.argsort(times, kind="stable")
+    # The largest rate gives each node a finite limit, which the hull needs.
     times, values = times[order], slanted(times[order], values[order], rate)
     middle = times[len(times) // 2]
     x, y = times - middle, values + curve * (times - middle) ** 2
@@ -121,7 +154,7 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = 
         hull.append(k)
     away = nodes - middle
     limits = np.interp(away, x[hull], np.array(ys)[hull]) - curve * away**2
-    return slanted(nodes, limits, rate)
+    return slanted(nodes, limits, rate)  # limits that the hull tightened tighten their neighbors
 
 
 def slanted(at: Floats, values: Floats, rate: float = MAX_RATE) -> Floats:
@@ -179,7 +212,7 @@ class Limits:
         reference: index of the rank whose offset is zero in the current sweep.
         single: true: a clock may be set once between stretches of steady course (see `steered_reach`).
         torn: flags of ranks and nodes; true: no limit comes from the node, and no limit extends over it.
-        calls: arrays of each group, from `__init__`.
+        calls: calls of each group, by bin.
     """
 
     def __init__(
@@ -212,20 +245,20 @@ class Limits:
         self.groups, self.nodes, self.curve, self.ranks = groups, nodes, curve, len(base)
         self.steering, self.reference, self.single = steering, 0, False
         self.torn = np.zeros(base.shape, dtype=bool) if steering is None else steering.torn.copy()
-        self.calls = []
+        self.calls: list[BinnedCalls] = []
         for number, group in enumerate(groups):
             indexes = rank_indexes[number]
-            sources, sinks = group.before()
+            precede, follow = group.before()  # flags of entries and of exits
             order = np.argsort(bins[number], kind="stable")
             bin_of = bins[number][order]
             first = np.flatnonzero(np.diff(bin_of, prepend=-1))
             # A time stamp may precede its event by the clock's resolution.
-            entry = np.where(sources, np.maximum(entries[number] - resolution[indexes], nodes[0]), np.nan)[order]
-            leave = np.where(sinks, exits[number] + resolution[indexes], np.nan)[order]
+            entry = np.where(precede, np.maximum(entries[number] - resolution[indexes], nodes[0]), np.nan)[order]
+            leave = np.where(follow, exits[number] + resolution[indexes], np.nan)[order]
             leave = np.minimum(leave, nodes[-1])
-            away = [np.zeros(entry.shape)] * 2
+            hidden = [np.zeros(entry.shape)] * 2
             if steering is not None:
-                away = [
+                hidden = [
                     np.stack([steering.hidden(rank, times[:, i]) for i, rank in enumerate(indexes)], axis=1)
                     for times in (entry, leave)
                 ]
@@ -233,10 +266,12 @@ class Limits:
                 np.stack([np.interp(times[:, i], nodes, base[index]) for i, index in enumerate(indexes)], axis=1)
                 for times in (entry, leave)
             ]
-            self.calls.append((indexes, order, bin_of[first], first, entry, leave, *rough, *away))
+            self.calls.append(BinnedCalls(indexes, order, bin_of[first], first, entry, leave, *rough, *hidden))
 
     def points(self, lower: Floats, upper: Floats, only: int | None = None) -> tuple[Points, Points]:
         """Finds the tightest upper and lower limit of each rank in each bin, from the limits of its peers.
+
+        The tightest limit is the one nearest to the rough offset, because limits at different times are not comparable.
 
         Args:
             lower: lower limits of all ranks at the nodes.
@@ -246,34 +281,39 @@ class Limits:
         shape = (len(self.nodes) - 2, self.ranks)
         results = []
         for side, bound in ((1.0, upper), (-1.0, -lower)):  # lower limits are negated and become upper limits
-            at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
+            at, limit, distance = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
             call = np.zeros(shape, dtype=np.int64)
-            for number, (indexes, order, bin_of, first, entry, leave, at_entry, at_exit, *away) in enumerate(
-                self.calls
-            ):
-                peer_times, local_times, rough = (leave, entry, at_entry) if side > 0 else (entry, leave, at_exit)
-                local_away, away_there = away if side > 0 else reversed(away)
+            for number, group in enumerate(self.calls):
+                # A rank's entry precedes its peers' exits: an upper limit. Its exit follows their entries: a lower one.
+                if side > 0:
+                    peer_times, local_times, rough = group.leave, group.entry, group.rough_at_entry
+                    peer_hidden, local_hidden = group.hidden_at_exit, group.hidden_at_entry
+                else:
+                    peer_times, local_times, rough = group.entry, group.leave, group.rough_at_exit
+                    peer_hidden, local_hidden = group.hidden_at_entry, group.hidden_at_exit
                 known = np.full(peer_times.shape, np.inf)
-                for i, index in enumerate(indexes):
+                for i, index in enumerate(group.indexes):
                     if (only is None or index == only) and np.isfinite(bound[index]).any():
                         known[:, i] = side * peer_times[:, i] + limits_between(
                             peer_times[:, i], self.nodes, bound[index], self.bends(index)
                         )
-                        known[:, i] += away_there[:, i] if index != self.reference else 0.0
+                        # Offsets are against the reference, whose clock therefore has no excursion.
+                        known[:, i] += peer_hidden[:, i] if index != self.reference else 0.0
                 known = np.where(np.isnan(known), np.inf, known)
                 room = np.where(
-                    np.isfinite(local_times), smallest_elsewhere(known) - side * local_times + local_away, np.inf
+                    np.isfinite(local_times), smallest_elsewhere(known) - side * local_times + local_hidden, np.inf
                 )
-                close = np.where(np.isfinite(room), room - side * rough, np.inf)
-                least = np.minimum.reduceat(close, first, axis=0)
-                tightest = close == np.repeat(least, np.diff(first, append=len(close)), axis=0)
-                row = np.where(tightest, np.arange(len(close))[:, None], len(close))
-                row = np.minimum.reduceat(row, first, axis=0)
-                where = np.ix_(bin_of, indexes)
-                better = least < key[where]
+                from_rough = np.where(np.isfinite(room), room - side * rough, np.inf)
+                least = np.minimum.reduceat(from_rough, group.first, axis=0)
+                counts = np.diff(group.first, append=len(from_rough))
+                tightest = from_rough == np.repeat(least, counts, axis=0)
+                row = np.where(tightest, np.arange(len(from_rough))[:, None], len(from_rough))
+                row = np.minimum.reduceat(row, group.first, axis=0)
+                where = np.ix_(group.bins, group.indexes)
+                better = least < distance[where]
                 values = (np.take_along_axis(array, row, axis=0) for array in (room, local_times))
                 for target, new in zip(
-                    (limit, at, key, call), (*values, least, number << 40 | order[row]), strict=True
+                    (limit, at, distance, call), (*values, least, number << 40 | group.order[row]), strict=True
                 ):
                     target[where] = np.where(better, new, target[where])
             results.append(Points(at, limit, call))
@@ -289,12 +329,16 @@ class Limits:
             if self.steering is None:
                 limits[begin:end] = reach(at, limit, nodes, self.curve)
             else:
+                # Stretches are against the first rank's clock.
                 stretches = self.steering.within(rank, int(begin), int(end)) if self.reference == 0 else []
                 limits[begin:end] = steered_reach(at, limit, nodes, stretches, self.single)
         return limits
 
     def bends(self, rank: int) -> float | Floats:
-        """Returns the largest curvature of a rank's clock against the reference; see `limits_between`."""
+        """Returns the largest curvature of a rank's clock against the reference; see `limits_between`.
+
+        Curvatures of steered clocks are known against the first rank's clock only; against another they are infinite.
+        """
         if self.steering is None or rank == self.reference:
             return self.curve
         return self.steering.curves[rank] if self.reference == 0 else np.full(len(self.nodes) - 1, np.inf)
@@ -312,8 +356,9 @@ class Limits:
         self.reference = reference
         lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
         lower[reference] = upper[reference] = 0.0
+        silent = np.isin(np.arange(self.ranks), barred)[:, None]
+        # A limit passes through at most all ranks, one in each round; the loop normally ends earlier.
         for _ in range(self.ranks + 2):
-            silent = np.isin(np.arange(self.ranks), barred)[:, None]
             sides = self.points(np.where(silent, -np.inf, lower), np.where(silent, np.inf, upper))
             change = 0.0
             for rank in range(self.ranks):
@@ -325,7 +370,7 @@ class Limits:
                         change = max(change, float(np.nan_to_num(sign * limits[rank] - new, posinf=np.inf).max()))
                     limits[rank] = sign * new
             contradicted = (lower - upper > CLOCK_ROUNDING).any(axis=1) & ~silent[:, 0]
-            if change < 1.0 or contradicted.any():
+            if change < SETTLED_NS or contradicted.any():
                 break
         return lower, upper
 
@@ -392,6 +437,8 @@ class Limits:
             end = left[-1]
             left.append(end - furthest(partial(holds, end, -1), end))
         torn = np.zeros(bins + 2, dtype=bool)
+        # Both partitions have the fewest stretches, so their inner edges form pairs; rounding may leave one over.
+        # Edge k is between the bins k - 1 and k, which have the nodes k and k + 1.
         for begin, end in zip(sorted(left)[1:-1], right[1:-1], strict=False):
             torn[min(begin, end) : max(begin, end) + 2] = True
         torn[0], torn[-1] = torn[1], torn[-2]
@@ -412,7 +459,7 @@ class Limits:
         for source in range(self.ranks):
             alone = np.full(shape, np.inf)
             alone[source] = 0.0
-            self.reference = source
+            self.reference = source  # until the next sweep
             sides = self.points(-alone, alone, source)
             for other in range(self.ranks):
                 if other != source and source not in barred and other not in barred:
@@ -423,9 +470,9 @@ class Limits:
                     evidence[source, other] = sides, int(np.argmin(gap))
         contradicted = (room < -CLOCK_ROUNDING).sum(axis=1)
         if not contradicted.any():  # only a cycle of three or more ranks contradicts
-            return Conflict(max(rank, 1), 0, by_ns, ())
+            return Conflict(max(rank, 1), 0, by_ns, ())  # the first rank stays, because it is the axis of the result
         index = int(np.argmax(contradicted))
-        if contradicted[index] < 2:  # of a pair, remove the rank that is not the reference
+        if contradicted[index] < 2:  # a pair: the higher index is removed, so that the first rank stays
             index = max(index, int(np.argmin(room[index])))
         other = int(np.argmin(room[index]))
         (sides, node), calls = evidence[index, other], []

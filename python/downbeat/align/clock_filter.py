@@ -25,6 +25,25 @@ MIN_NODES = 5  # nodes with exits; from more, the noise of such an estimate can 
 CLOSE = 1.0  # standard deviations; Huber weights (1964) decrease beyond
 
 
+class GroupExits(NamedTuple):
+    """The exits of a group's calls in which every rank waits for every rank, by bin."""
+
+    indexes: Integers  # for each rank of the group, its index among all ranks
+    exits: Floats  # ns on each rank's clock, shape (calls, ranks); NaN: no such call
+    bins: Integers  # the bins that have calls, ascending
+    first: Integers  # first call of each of these bins
+    unsure: NDArray[np.bool_]  # flags of ranks whose matches are undecided
+
+
+class RankExits(NamedTuple):
+    """The exits of a rank from the calls of a group, and the offsets that they measure."""
+
+    at: Floats  # times of the exits, ns on the rank's clock
+    offsets: Floats  # ns; NaN: not known
+    nodes: Integers  # the nodes that have calls, ascending
+    first: Integers  # first call of each of these nodes
+
+
 class ClockFilter:
     """Estimates the offsets of all clocks from the exits of calls.
 
@@ -32,8 +51,7 @@ class ClockFilter:
         nodes: times of the estimates, ns.
         curve: largest second derivative of a clock, halved, 1/ns.
         resolution: of each rank's clock, ns.
-        calls: for each group: indexes of its ranks, exits of its calls, bin of the calls, first call of each bin, and
-            flags of ranks whose matches are undecided.
+        calls: exits from the calls of each group.
         latest: the last result of `estimate`.
         shown: rank -> times of exits on its clock, and the offsets that they measure, ns.
     """
@@ -50,14 +68,14 @@ class ClockFilter:
     ) -> None:
         self.nodes, self.curve, self.resolution = nodes, curve, resolution
         self.shown: dict[int, tuple[Floats, Floats]] = {}
-        self.calls = []
+        self.calls: list[GroupExits] = []
         for group, indexes, leave, of in zip(groups, rank_indexes, exits, bins, strict=True):
             rows = np.isin(group.operation, TO_ALL) & ((group.size != 0) | (group.operation == "barrier"))
             rows = np.flatnonzero(rows)
             rows = rows[np.argsort(of[rows], kind="stable")]
             if len(rows):
                 first = np.flatnonzero(np.diff(of[rows], prepend=-1))
-                self.calls.append((indexes, leave[rows], of[rows][first], first, group.unsure))
+                self.calls.append(GroupExits(indexes, leave[rows], of[rows][first], first, group.unsure))
         self.latest: tuple[Floats, Floats, NDArray[np.bool_]]
 
     def estimate(self, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -118,18 +136,20 @@ class ClockFilter:
         row_of_rank = np.full(len(new), -1)
         row_of_rank[columns] = np.arange(len(columns))
         line, floor = np.zeros((len(columns), len(self.nodes))), self.resolution[new] / np.sqrt(6.0) + 1.0
-        # Row of a new rank -> for each group: times of exits, measured offsets, nodes, and first call of each node.
-        measurements: dict[int, list[tuple[Floats, Floats, Integers, Integers]]] = {}
-        for indexes, leave, bin_of, first, _ in self.calls:
+        measurements: dict[int, list[RankExits]] = {}  # row of a new rank -> its exits in each group
+        for indexes, leave, bins, first, _ in self.calls:
             known_columns = np.flatnonzero(known[indexes])
             if len(known_columns):
                 on_axis = [leave[:, i] + np.interp(leave[:, i], self.nodes, value[indexes[i]]) for i in known_columns]
                 consensus = middle_of(np.stack(on_axis, axis=1))
                 for i in np.flatnonzero(new[indexes]):
                     row = row_of_rank[indexes[i]]
-                    measurements.setdefault(row, []).append((leave[:, i], consensus - leave[:, i], bin_of + 1, first))
+                    # The node of bin k has the index k + 1.
+                    rank_exits = RankExits(leave[:, i], consensus - leave[:, i], bins + 1, first)
+                    measurements.setdefault(row, []).append(rank_exits)
         for row, groups in measurements.items():
-            times, offsets = (np.concatenate([arrays[i] for arrays in groups]) for i in (0, 1))
+            times = np.concatenate([group.at for group in groups])
+            offsets = np.concatenate([group.offsets for group in groups])
             has_offset = ~np.isnan(offsets)
             self.shown[int(columns[row])] = times[has_offset], offsets[has_offset]
         # Expected size of a residual relative to the noise: smaller where the estimate follows single exits.
@@ -137,10 +157,10 @@ class ClockFilter:
         for _ in range(PASSES):
             weight, total, noise = np.zeros(line.shape), np.zeros(line.shape), np.zeros(len(line))
             for row, groups in measurements.items():
-                residuals_of = [offsets - np.interp(at, self.nodes, line[row]) for at, offsets, _, _ in groups]
+                residuals_of = [group.offsets - np.interp(group.at, self.nodes, line[row]) for group in groups]
                 scales = [
-                    np.repeat(residual_scale[row, nodes], np.diff(first, append=len(at)))
-                    for at, _, nodes, first in groups
+                    np.repeat(residual_scale[row, group.nodes], np.diff(group.first, append=len(group.at)))
+                    for group in groups
                 ]
                 errors = np.concatenate(
                     [residuals / scale for residuals, scale in zip(residuals_of, scales, strict=True)]
@@ -152,10 +172,10 @@ class ClockFilter:
                 huber = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(errors), 1e-9))
                 full_share = np.mean(huber >= 1.0)  # more than half, since the scatter is at least the median
                 noise[row] = max(np.mean((huber * errors) ** 2), 0.2 * scatter**2) / full_share**2 * huber.mean()
-                for residuals, (_, _, nodes, first) in zip(residuals_of, groups, strict=True):
+                for residuals, group in zip(residuals_of, groups, strict=True):
                     weights = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(residuals), 1e-9)))
-                    weight[row, nodes] += np.add.reduceat(weights, first)
-                    total[row, nodes] += np.add.reduceat(np.nan_to_num(weights * residuals), first)
+                    weight[row, group.nodes] += np.add.reduceat(weights, group.first)
+                    total[row, group.nodes] += np.add.reduceat(np.nan_to_num(weights * residuals), group.first)
             with np.errstate(invalid="ignore", divide="ignore"):
                 line, variance, factor = follow(
                     self.nodes, self.curve, line + total / weight, noise[:, None] / weight, cuts[new]

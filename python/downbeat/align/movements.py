@@ -25,6 +25,7 @@ MIN_STEADY = 6  # nodes of a stretch
 MILD_CURVE = 1e-14  # 1/ns, a rate change of 1e-5 per s: frequency steps of NTP count as curvature
 WIDE = 5  # nodes of a running median, which tolerates two outliers
 CLIP = 3.0  # standard errors; a node farther from the running median is an outlier
+MAX_SHORT = 4  # intervals between nodes; a deviation of at most this length is a movement at any rate
 SLEWED = 20e-6  # difference from the usual rate that counts as a slew
 ALIKE = 0.3  # relative difference of two movements up to which they may have one cause
 
@@ -88,21 +89,21 @@ class Steering:
 
     Attributes:
         courses: rank -> course; ranks with few calls have none.
-        left: rank -> flags of the nodes of its course; true: the clock left its free course, i.e. the node has a
-            change beyond the curvature bound of a free-running clock.
+        departed: rank -> flags of the nodes of its course; true: the clock left its free course. The node has a change
+            beyond the curvature bound of a free-running clock, or is torn.
         stretches: stretches of each rank.
         curves: largest curvature of each rank and interval between nodes; inf: the clock may be steered there.
         torn: flags of ranks and nodes; true: unusable, since the clock moved too fast for a slew or was set back.
-        ends: times of the exits of each rank's course, ns, ascending.
+        exits: times of the exits of each rank's course, ns, ascending.
         movements: movements of all clocks.
     """
 
     courses: dict[int, Course]
-    left: dict[int, NDArray[np.bool_]]
+    departed: dict[int, NDArray[np.bool_]]
     stretches: tuple[tuple[Stretch, ...], ...]
     curves: Floats
     torn: NDArray[np.bool_]
-    ends: tuple[Floats, ...]
+    exits: tuple[Floats, ...]
     movements: tuple[Movement, ...]
 
     def hidden(self, rank: int, times: Floats) -> Floats:
@@ -110,12 +111,12 @@ class Steering:
 
         The excursion is the largest rate of slewed clocks (STEERED_RATE) times the time from the nearest exit.
         """
-        ends = self.ends[rank]
-        if not len(ends):
+        exits = self.exits[rank]
+        if not len(exits):
             return np.zeros(times.shape)
-        after = np.searchsorted(ends, times)
+        after = np.searchsorted(exits, times)
         away = np.minimum(
-            np.abs(times - ends[np.maximum(after - 1, 0)]), np.abs(times - ends[np.minimum(after, len(ends) - 1)])
+            np.abs(times - exits[np.maximum(after - 1, 0)]), np.abs(times - exits[np.minimum(after, len(exits) - 1)])
         )
         excursions: Floats = STEERED_RATE * away
         return excursions
@@ -151,8 +152,9 @@ def steering_of(
     middles = (nodes[1:] + nodes[:-1]) / 2.0
     courses, changed, movements = {}, {}, []
     stretches: list[tuple[Stretch, ...]] = [()] * ranks
-    ends: list[Floats] = [np.zeros(0)] * ranks
+    exits: list[Floats] = [np.zeros(0)] * ranks
     for rank in range(ranks):
+        # Offsets are against the first rank's clock, so that all ranks lose the time at which it was set back.
         for first, last in (*backward[rank], *(backward[0] if rank else ())):
             begin, end = np.searchsorted(nodes, [first, last])
             torn[rank, max(begin - 1, 0) : end + 1] = True
@@ -165,6 +167,8 @@ def steering_of(
         course = course_of(at, value, node, floor)
         if len(course.at) < MIN_NODES:
             continue
+        # Strict changes exceed the curvature of a free-running clock; mild changes exceed MILD_CURVE, so that frequency
+        # steps of NTP are none.
         strict = moved(course, curve, torn[rank, course.node])
         mild = moved(course, MILD_CURVE, torn[rank, course.node]) if strict.any() else strict
         jump = np.abs(np.diff(course.value))
@@ -176,10 +180,11 @@ def steering_of(
             earliest, latest = nodes[first] - back, nodes[last] + back
             first = min(first, int(np.searchsorted(nodes, earliest)))
             last = max(last, int(np.searchsorted(nodes, latest)))
+            # searchsorted returns the node after the earliest time; the node before it is torn, too.
             torn[rank, max(first - (back > 0), 0) : last + 1] = True
         mild |= torn[rank, course.node]
         strict |= mild
-        courses[rank], changed[rank], ends[rank] = course, strict, np.sort(at)
+        courses[rank], changed[rank], exits[rank] = course, strict, np.sort(at)
         along = [
             *still(course, mild, MILD_CURVE if strict.any() else curve),
             *(still(course, strict, curve) if strict.any() else ()),
@@ -190,7 +195,7 @@ def steering_of(
             curves[rank, stretch.begin : stretch.end - 1] = stretch.curve
         movements += movements_of(rank, course, strict)
     attributed = by_reference(movements, len(courses))
-    return Steering(courses, changed, tuple(stretches), curves, torn, tuple(ends), attributed)
+    return Steering(courses, changed, tuple(stretches), curves, torn, tuple(exits), attributed)
 
 
 def still(course: Course, changed: NDArray[np.bool_], curve: float) -> list[Stretch]:
@@ -238,7 +243,7 @@ def movements_of(rank: int, course: Course, changed: NDArray[np.bool_]) -> list[
         first, last = max(begin - 1, 0), min(end, len(deviation) - 1)
         by, error = float(deviation[last] - deviation[first]), float(np.hypot(course.error[last], course.error[first]))
         # A movement is short, or faster than half of a slew; other deviations are a drift.
-        quick = last - first <= 4 or abs(by) > SLEWED / 2 * (course.at[last] - course.at[first])
+        quick = last - first <= MAX_SHORT or abs(by) > SLEWED / 2 * (course.at[last] - course.at[first])
         if abs(by) > SURPRISE * error and quick:
             # The offset falls when the clock moves forward.
             movements.append(Movement(rank, float(course.at[first]), float(course.at[last]), -by, error))
@@ -294,7 +299,8 @@ def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course
     when = np.bincount(node, at)[nodes] / count
     time = np.argsort(at, kind="stable")
     # Differences of neighbors cancel slow movements. Exits may be correlated, so the scatter of nodes counts as well.
-    scatter = max(missed(at[time], value[time], np.ones(len(at))), missed(when, middle, count.astype(float)), floor)
+    of_exits = scatter_of(at[time], value[time], np.ones(len(at)))
+    scatter = max(of_exits, scatter_of(when, middle, count.astype(float)), floor)
     error = scatter / np.sqrt(count) * np.where(count > 2, 1.25, 1.0)  # a median has 1.25 times the error of a mean
     wide = (
         np.lib.stride_tricks.sliding_window_view(np.pad(middle, WIDE // 2, mode="reflect"), WIDE)
@@ -308,8 +314,14 @@ def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course
     return Course(nodes, when, middle, error)
 
 
-def missed(at: Floats, value: Floats, count: Floats) -> float:
-    """Estimates the scatter of single values, ns: median absolute residual from the line through both neighbors."""
+def scatter_of(at: Floats, value: Floats, count: Floats) -> float:
+    """Estimates the scatter of single values, ns: median absolute residual from the line through both neighbors.
+
+    Args:
+        at: ascending times, ns.
+        value: medians of values at these times, ns.
+        count: number of values of each median.
+    """
     if len(at) < 4:
         return 0.0
     length = np.maximum(at[2:] - at[:-2], 1e-9)
@@ -329,7 +341,7 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
     """
     flags = known.copy()
     for scale in SCALES:
-        for _ in range(len(flags)):
+        for _ in range(len(flags)):  # each round flags at least one more node
             surprise = surprises(course, curve, scale, flags)
             peak = int(np.argmax(surprise))
             if surprise[peak] < SURPRISE:

@@ -87,6 +87,7 @@ def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
         if len(rows):
             first = max(0, min(len(rows) // 2, len(rows) - SHOWN_CALLS))
             candidates.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN_CALLS]))
+    # The group with the most ranks; of equal groups, the one with the most calls.
     return max(candidates, key=lambda candidate: candidate[:2])[2:] if candidates else None
 
 

@@ -16,6 +16,7 @@ from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
 from downbeat.comparison.summaries import row_names
 from downbeat.data.readers.kinds import MEASURES, is_rate
 from downbeat.output.facts.comparison import (
+    NO_VERDICT,
     Conclusion,
     FirstNights,
     NextStep,
@@ -207,7 +208,7 @@ def open_reason(compared: Compared, row: int) -> str:
     if cells.verdict[row] == UNMATCHED:
         return reason
     if min(cells.launches_a[row], cells.launches_b[row]) < MIN_LAUNCHES:
-        return f"no verdict below {MIN_LAUNCHES} launches"
+        return f"{NO_VERDICT} below {MIN_LAUNCHES} launches"
     if reason not in MORE_LAUNCHES:
         return reason
     return "launches deviate too much" if cells.launches_needed[row] > AFFORDABLE else ""

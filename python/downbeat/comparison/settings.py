@@ -29,10 +29,10 @@ def attribute_of(name: str) -> Attribute:
         return ATTRIBUTES[name]
     label = name.replace("_", " ")
     if name.startswith(LIBRARY_CHECK):  # before LIBRARY_SETTING, which is a prefix of it
-        return Attribute("", "", label, origin=Origin.MEASURED)
+        return Attribute(unit="", meaning="", label=label, origin=Origin.MEASURED)
     if name.startswith(LIBRARY_SETTING):
-        return Attribute("", "", label, plural=f"settings '{label}'")
-    return Attribute("", "", label)
+        return Attribute(unit="", meaning="", label=label, plural=f"settings '{label}'")
+    return Attribute(unit="", meaning="", label=label)
 
 
 def compared_attributes(contexts: Iterable[Mapping[str, object]]) -> list[str]:
@@ -93,7 +93,7 @@ def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, o
 
 
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """Returns a line for each setting of the MPI library with one value in A and another one, or no value, in B.
+    """Returns a line for each setting of the MPI library with one value in A and another in B, or none on a side.
 
     Ignores settings that change from launch to launch, e.g. the number of a job.
     """

@@ -67,6 +67,7 @@ RATIO_CAPTION = (
 DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
 MIN_SIZES = 3  # operations with fewer sizes are listed as rows of one panel
 MAX_LISTED = 40  # rows of such a panel
+AXIS_ROOM = 1.02  # factor between the last point and the end of the axis
 
 
 def shown_ratios(numbers: Ratios) -> tuple[float, float]:
@@ -74,7 +75,8 @@ def shown_ratios(numbers: Ratios) -> tuple[float, float]:
     with_verdict = numbers[numbers.launches >= MIN_LAUNCHES]
     low = float(np.nanmin([*numbers.ratio, *with_verdict.low]))
     high = float(np.nanmax([*numbers.ratio, *with_verdict.high]))
-    return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02
+    # At least twice the gray band, so that it is seen as a band.
+    return min(low, 1 / (1 + 2 * MARGIN)) / AXIS_ROOM, max(high, 1 + 2 * MARGIN) * AXIS_ROOM
 
 
 def against_size(rows: Ratios | Latencies) -> Flags:
@@ -126,7 +128,11 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     panels = [
         Panel(
             lines_of(group.line, at_least_one(group.size), group.ratio, group.low, group.high, colors),
-            *(SIZE_LABEL, label, title, "bytes", "log"),
+            SIZE_LABEL,
+            label,
+            title,
+            "bytes",
+            "log",
             **look,
         )
         for title, group in sized.groups(sized.panel)
@@ -135,7 +141,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     points = zip(cell_names(listed), listed.line, listed.ratio, listed.low, listed.high, strict=True)
     rows = [
         Box(
-            cell if contrast.sides[2:] == () else f"{cell}: {synchronizer_name(line)}",
+            cell if len(contrast.sides) <= 2 else f"{cell}: {synchronizer_name(line)}",
             "",
             ratio,
             (ratio, ratio),  # no thick bar, which is the middle half of samples in other pictures
@@ -181,8 +187,8 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
     sized = against_size(numbers)
     pictures = []
     if sized.any():
-        shown = numbers[sized]
-        panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), colors)
+        drawn = numbers[sized]
+        panels = scaling_panels(drawn, at_least_one(drawn.size), (SIZE_LABEL, "bytes"), colors)
         shades = SHADES if len(colors) <= MAX_BANDS else ""
         title, caption = "Latency against size", SCALING_CAPTION + shades
         pictures.append(
@@ -285,7 +291,7 @@ def heat_map(cells: ShownCells, operation: str) -> Picture:
         table = table.reindex(index=list(dict.fromkeys(group.algorithm)), columns=list(dict.fromkeys(group.line)))
         panels.append(Panel([Heat(table.rename(columns=synchronizer_name))], title=title))
     named = numbers.named(panel="panel", algorithm="algorithm", line="synchronizer")
-    named = named.rename(columns={"median_us": "latency_us"}).iloc[:, :7]
+    named = named.rename(columns={"median_us": "latency_us"}).loc[:, :"launches"]
     title = f"{operation}: algorithms after synchronizers"
     return make_picture(f"heat_map-{operation}", title, MAP_CAPTION, panels, named, columns=1)
 
@@ -335,8 +341,11 @@ def overlap_picture(cells: Cells, operation: str) -> Picture:
     panels = [
         Panel(
             lines_of(
-                *(group.definition, at_least_one(group.size_bytes)),
-                *(group.overlap_percent, group.low_percent, group.high_percent),
+                group.definition,
+                at_least_one(group.size_bytes),
+                group.overlap_percent,
+                group.low_percent,
+                group.high_percent,
             ),
             SIZE_LABEL,
             "overlap [%]",

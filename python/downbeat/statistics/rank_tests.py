@@ -70,7 +70,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
 
     Exact also with ties: the distribution of the sum of the mean ranks over all ways to choose the ranks of one side,
     conditional on these ranks. With ties among few values the normal approximation finds false differences; it is used
-    only for more than 60 values in total (Mann and Whitney 1947).
+    only for more than MAX_EXACT_SUM values in total (Mann and Whitney 1947).
 
     Args:
         a: shape (values,), at least one value; any unit.
@@ -101,6 +101,7 @@ def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]
     ways = np.zeros((chosen + 1, sum(ranks) + 1))
     ways[0, 0] = 1
     for rank in ranks:
+        # A copy, so that each rank is chosen at most once.
         ways[1:, rank:] += ways[:-1, : ways.shape[1] - rank].copy()
     return np.asarray(ways[chosen] / math.comb(len(ranks), chosen))
 

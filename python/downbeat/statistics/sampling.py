@@ -1,6 +1,7 @@
 """Estimates totals, ratios and quantiles of all calls of a program from a sample of recorded calls.
 
-A recorded call represents `weight` calls: it was drawn with the probability 1/weight.
+A recorded call represents `weight` calls: it was drawn with the probability 1/weight, independently of other calls. So
+its value contributes weight * (weight - 1) * value^2 to the variance of a total (Horvitz and Thompson 1952).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def total_error(values: Floats, weights: Floats, total: float, count: float) -> 
         count: number of all calls.
     """
     represented = float(weights.sum())
-    if not represented or (weights == 1).all():
+    if not represented or (weights == 1).all():  # no call in the sample, or all calls
         return 0.0
     mean = float((weights * values).sum()) / represented
     error = float(np.sqrt((weights * (weights - 1) * (values - mean) ** 2).sum())) * count / represented
@@ -46,7 +47,7 @@ def total_error(values: Floats, weights: Floats, total: float, count: float) -> 
 def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple[Floats, Floats]:
     """Returns quantiles over all calls, and the half-widths of their 95 % intervals: distances to the farther end.
 
-    A half-width is infinite if the sample is too small for an end.
+    A half-width is infinite if the sample is too small for an end. Without values, quantiles are NaN, half-widths 0.
 
     Args:
         values: values of the calls in the sample.
@@ -57,6 +58,8 @@ def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple
         return np.full(len(levels), np.nan), np.zeros(len(levels))
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
+    # Share of calls below each value. With equal weights, quantiles are those of np.quantile; with others, a call is in
+    # the middle of the calls that it represents.
     if (weights == weights[0]).all():
         shares = np.linspace(0.0, 1.0, len(values)) if len(values) > 1 else np.array([0.5])
     else:

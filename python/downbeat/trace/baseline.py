@@ -47,6 +47,7 @@ def baselines(sites: Sites, path: Path) -> Floats:
         if sites.kind[site] in LATER or not len(candidates):
             continue
         size = 0 if np.isnan(sites.bytes[site]) else whole_elements(float(sites.bytes[site]))
+        # Factor between the sizes, as a power of two; size 0 (no message) counts as 1.
         distance = np.abs(np.log2(np.maximum(candidates.size, 1)) - np.log2(max(1, size)))
         if distance.min() <= np.log2(MAX_FACTOR):
             times[site] = median_of(candidates[distance == distance.min()].metric(BASELINE_METRIC).median_s)

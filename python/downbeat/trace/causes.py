@@ -3,7 +3,8 @@
 A wait has a cause if exactly one rank can have been the last that the waiting rank needed. The costs of a call are the
 waits with the same cause, added up. Causes are the costs, added up by rank, for the run or for a call site (the
 instruction that makes the calls, with operation, kind, communicator size and phase). For the first ranks the module
-also finds the collective that they left before they came late.
+also finds the collective that they left before they came late. Process time (`own_...` in Arrived) is a thread's share
+of the time of its rank, which is less than the time itself while other threads of the rank are in calls, too.
 """
 
 from __future__ import annotations

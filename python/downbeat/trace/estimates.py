@@ -42,7 +42,7 @@ class Totals(Site):
     calls: Ints = column("calls", "1")
     time: Floats = column("time in the calls, summed over processes", "s")
     unknown: Floats = column("time in the calls of processes without a whole call", "s")
-    beyond: Ints = column("0, or ELSEWHERE or UNSEEN, as in Records")
+    beyond: Ints = column("0, or ELSEWHERE (has processes of another job) or UNSEEN (its other group left no file)")
 
 
 class Estimates(Site):
@@ -67,40 +67,47 @@ class Estimates(Site):
     bound: Floats = column("largest possible error of a spread, median", "s")
     apart: Floats = column("share of the calls whose spread is larger than its possible error", "1")
     communicators: Texts = column("names that the program gave to communicators")
-    beyond: Ints = column("0, or ELSEWHERE or UNSEEN of a site without a whole call, as in Records")
+    beyond: Ints = column("0, or ELSEWHERE or UNSEEN of a site without a whole call, as in Totals")
 
 
 def site_totals(rows: Arrived, calls: SiteCalls, profile: Profile) -> Totals:
     """Adds up the time and the number of all calls of each call site.
 
     If processes make the same call at different places, the site is the place on the first process. The sums of a row
-    of the profile are then divided among sites in proportion to the whole calls of this row.
+    of the profile are then divided among sites in proportion to the whole calls of this row. Calls that had no room for
+    a row of their own in the profile have no site (CallsWithoutSite reports them).
     """
-    weight = calls.weight[rows.call]
-    shares_of_sites = pd.DataFrame(
-        {"row": rows.row, "site": rows.site, "time": weight * rows.own_time, "calls": weight}
-    )
-    shares_of_sites = shares_of_sites.groupby(["row", "site"], sort=False).sum().reset_index()
-    share = shares_of_sites[["time", "calls"]] / shares_of_sites.groupby("row")[["time", "calls"]].transform("sum")
-    of_rows = profile.frame(*SITE, "rank", "calls", "beyond").assign(time=profile.call_time + profile.wait_time)
-    of_row = of_rows.loc[shares_of_sites.row, ["calls", "time"]].reset_index(drop=True)
-    shares_of_sites = shares_of_sites.assign(
-        calls=share.calls * of_row.calls, time=share.time.fillna(share.calls) * of_row.time
-    )
+    profile_rows = profile.frame(*SITE, "rank", "calls", "beyond").assign(time=profile.call_time + profile.wait_time)
+    divided = divided_rows(rows, calls, profile_rows)
     first = np.unique(calls.site, return_index=True)[1]
     sites = pd.DataFrame({name: np.asarray(getattr(calls, name)[first]) for name in SITE})
-    totals = sites.join(shares_of_sites.groupby("site")[["time", "calls"]].sum()).assign(unknown=0.0)
-    kept = of_rows[of_rows.calls > 0]
-    unsampled = (
-        kept[~kept.index.isin(shares_of_sites.row)].groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
-    )
+    totals = sites.join(divided.groupby("site")[["time", "calls"]].sum()).assign(unknown=0.0)
+    # The size of calls without a row of their own is NaN.
+    with_site = profile_rows[(profile_rows.calls > 0) & profile_rows["size"].notna()]
+    unsampled = with_site[~with_site.index.isin(divided.row)]
+    unsampled = unsampled.groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
     unsampled = unsampled.reset_index().assign(unknown=lambda frame: frame.time)
+    # Without sorting, sites keep the index that they have in `calls`; sites without a whole call follow.
     sums = pd.concat([totals, unsampled], ignore_index=True) if len(totals) else unsampled
     sums = sums.groupby(SITE, sort=False, observed=True, dropna=False)[["time", "calls", "unknown"]].sum().reset_index()
-    by_site = kept.groupby(SITE, sort=False, observed=True, dropna=False)
+    by_site = with_site.groupby(SITE, sort=False, observed=True)
     sums = sums.merge(by_site.agg(beyond=("beyond", "max"), own=("rank", "nunique")).reset_index(), how="left", on=SITE)
     here = sums["size"].where(sums.beyond == 0, sums.own)  # ranks of a call that are in the trace
     return Totals.of_frame(sums.assign(calls=(sums.calls / here).round().fillna(0).astype(np.int64)))
+
+
+def divided_rows(rows: Arrived, calls: SiteCalls, profile_rows: pd.DataFrame) -> pd.DataFrame:
+    """Divides calls and time of each row of the profile among the sites of its whole calls, in proportion to these.
+
+    The result has columns `row` (of the profile), `site`, `calls` and `time`. If the whole calls of a row took no time,
+    its time is divided like its calls.
+    """
+    weight = calls.weight[rows.call]
+    sampled = pd.DataFrame({"row": rows.row, "site": rows.site, "time": weight * rows.own_time, "calls": weight})
+    sampled = sampled.groupby(["row", "site"], sort=False).sum().reset_index()
+    share = sampled[["time", "calls"]] / sampled.groupby("row")[["time", "calls"]].transform("sum")
+    sums = profile_rows.loc[sampled.row, ["calls", "time"]].reset_index(drop=True)
+    return sampled.assign(calls=share.calls * sums.calls, time=share.time.fillna(share.calls) * sums.time)
 
 
 def estimate_sites(rows: Arrived, calls: SiteCalls, available: float, totals: Totals | None = None) -> Estimates:

@@ -71,12 +71,12 @@ def waiting_verdict(arrivals: Arrivals, doubtful: frozenset[int] = frozenset()) 
         else None
     )
     return WaitingForLateRanks(
-        tuple(late),
-        late[0] if late else largest,
-        1.0 - float(shares.sum()),
-        waited,
-        run,
-        tuple(rank.rank for rank in late if rank.rank in doubtful),
+        late=tuple(late),
+        most=late[0] if late else largest,
+        unassigned=1.0 - float(shares.sum()),
+        waited_s=waited,
+        run_s=run,
+        doubtful=tuple(rank.rank for rank in late if rank.rank in doubtful),
     )
 
 
@@ -108,14 +108,13 @@ def way_before(late: LateRanks, at: int) -> LongerBefore | None:
 
     Returns:
         WaitedBefore: the difference is mainly in other MPI calls. LongerBefore: it is outside of them, or not known.
-            LateBefore: the
-        rank left the previous collective late. None: not known, or none of these explains the delay.
+        LateBefore: the rank left the previous collective late. None: not known, or none of these explains the delay.
     """
     takes, peer_takes, delay = late.takes[at], late.others[at], late.late[at]
     if np.isnan(takes):
         return None
     inside, inside_others = late.inside[at], late.inside_others[at]
-    times = (
+    times = (  # the fields of LongerBefore, which the other two facts begin with
         int(late.rank[at]),
         late.before[at],
         late.after[at],

@@ -46,21 +46,21 @@ def read(text: str, path: str) -> Results:
     runs: list[tuple[int, str, list[str]]] = []  # first line, version, hosts of the ranks
     rows: list[dict[str, object]] = []
     ended = True  # whether the last run has ended
-    rows_before = rows  # the last row before that run
+    rows_before = 0  # number of rows before that run
 
     def end(line: int) -> None:
-        """Records the damage of the last run."""
+        """Records the damage of the last run, which lacks its end or has no rows."""
         if runs and not ended:
             damage.add(NOT_ENDED, line)
         if runs and not any(row["run"] == len(runs) - 1 for row in rows[-1:]):
             damage.add(NO_NUMBERS, line)
 
     for number, full in enumerate(whole_lines(text, damage), 1):
-        line = full if ROW.match(full) or HOST.match(full) else without_prefix(full)
+        line = full if ROW.match(full) or HOST.match(full) else without_prefix(full)  # most lines have no prefix
         if match := START.search(line):
             end(runs[-1][0] if runs else number)
             runs.append((number, match[1] or "", []))
-            ended, rows_before = False, rows[-1:]
+            ended, rows_before = False, len(rows)
         elif match := ROW.search(line):
             if not runs:
                 runs.append((number, "", []))
@@ -68,7 +68,7 @@ def read(text: str, path: str) -> Results:
             if None in numbers:
                 damage.add(UNREADABLE, number)
                 continue
-            size, calls, average, minimum, maximum, ranks = (value or 0.0 for value in numbers)
+            size, calls, average, minimum, maximum, ranks = (value or 0.0 for value in numbers)  # none is None
             operation = match[1].lower()
             datatype = "MPI_DOUBLE" if operation in DOUBLES else "MPI_BYTE"
             shared = {
@@ -89,7 +89,7 @@ def read(text: str, path: str) -> Results:
             damage.add(CORRUPTION, number)
         elif "END mpiBench" in line:
             ended = True
-        elif runs and not ended and rows[-1:] == rows_before and (match := HOST.match(line)):
+        elif runs and not ended and len(rows) == rows_before and (match := HOST.match(line)):
             runs[-1][2].append(match[2])
     end(runs[-1][0] if runs else 1)
     return Results.of_rows([tool_run(path, *run) for run in runs], rows, damage.facts())

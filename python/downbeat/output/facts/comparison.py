@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from downbeat.output.facts import Fact
 
+NO_VERDICT = "no verdict"  # begins the reason of cells with too few launches for any verdict
+
 
 @dataclass(frozen=True)
 class VerdictCount:
@@ -263,7 +265,7 @@ class SizeRange:
         indices: indices of the sizes in `OperationVerdicts.sizes`.
         low: smallest ratio B / A; NaN without ratios.
         high: largest ratio.
-        reason: reason of an open verdict; empty: none.
+        reason: reason of an open verdict; empty: none. If it begins with NO_VERDICT, it is worded without the verdict.
     """
 
     verdict: str

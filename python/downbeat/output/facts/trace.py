@@ -63,7 +63,7 @@ class WaitedBefore(LongerBefore):
 class LateBefore(LongerBefore):
     """`LongerBefore`, but the rank took no longer: it left the first collective later than the others."""
 
-    left_s: float  # how much later
+    left_s: float  # median time from the others' exit from the first collective to the exit of the rank
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class SiteTime(Fact):
 class SiteNotAnalyzed(SiteTime):
     """`SiteTime` of calls whose arrivals are unknown."""
 
-    reason: str  # property of these calls
+    reason: str  # property of these calls; completes "calls ..."
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class RecordsLeftOut(Fact):
     """Records of calls that are not analyzed."""
 
     records: int  # number of the records
-    reason: str  # property of these calls
+    reason: str  # property of these calls; completes "calls ..."
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from downbeat.output.facts.comparison import (
+    NO_VERDICT,
     Conclusion,
     FirstNights,
     NextStep,
@@ -35,7 +36,7 @@ from downbeat.text import PERCENT, bytes_text, counted, listed
 MAX_NAMED = 3  # cells that a sentence names; of more cells it has the number
 MAX_LISTED = 4  # ranges in a set of sizes; more are summarized
 MIN_TIMES = 2.0  # a ratio from here on is worded as "2.0 times", a smaller one in percent
-# Verdict -> wording if synchronizers are compared, for one cell and for several.
+# Verdict that one side is faster -> wording if synchronizers are compared, for one cell and for several.
 READ = {"faster": ("reads lower", "read lower"), "slower": ("reads higher", "read higher")}
 COMMON = f"a {synchronizer_name(COMMON_START)}"
 
@@ -183,7 +184,7 @@ def _(fact: NextStep) -> str:
     if fact.between_sessions:
         step = "more launches do not make up for what differs between sessions: measure A and B in one experiment"
         return f"{open_text(fact)}: {step}"
-    return step_text(fact, lambda count: within(count, fact.cells, " open cells"), "launch")
+    return step_text(fact, lambda count: within(count, fact.cells, " open cells"))
 
 
 @short.register
@@ -191,7 +192,7 @@ def _(fact: NextStep) -> str:
     """Begins with the number of undecided cells; does not repeat it in each clause."""
     if fact.between_sessions:
         return long(fact)
-    return f"{open_text(fact)}: {step_text(fact, lambda count: within(count, fact.cells), 'launch')}"
+    return f"{open_text(fact)}: {step_text(fact, lambda count: within(count, fact.cells))}"
 
 
 def open_text(fact: NextStep) -> str:
@@ -211,26 +212,27 @@ def within(count: int, cells: int, noun: str = "") -> str:
     return f" in {share} {cells}{noun}"
 
 
-def step_text(fact: NextStep, where: Callable[[int], str], noun: str) -> str:
+def step_text(fact: NextStep, where: Callable[[int], str]) -> str:
     """Clauses on the results of more launches.
 
     Args:
         fact: the fact.
         where: makes the text for a number of open cells (`within`).
-        noun: noun for launches.
     """
     effect = f"{PERCENT * (EFFECT - 1):.0f} %"
+    # More launches are no advice if most cells need too many.
     if 2 * fact.far > fact.cells:
         return (
             f"a quieter machine (downbeat doctor): more than {AFFORDABLE} launches would show {effect}{where(fact.far)}"
         )
     needs_more = fact.needed > fact.launches
     difference = ""
+    # If the present launches show a difference in some cells only, the text has just the launches that equality takes.
     if needs_more or fact.shown == fact.cells:
         these = "" if needs_more else "these "
-        difference = f"{these}{counted(fact.needed, noun)} would show {effect}{where(fact.shown)}; "
+        difference = f"{these}{counted(fact.needed, 'launch')} would show {effect}{where(fact.shown)}; "
     launches = f"over {AFFORDABLE}" if fact.beyond else f"{fact.equal:.0f}"
-    unit = "" if difference else " launches"
+    unit = "" if difference else " launches"  # not twice in a sentence
     cells = f" in {fact.beyond}" if 0 < fact.beyond < fact.cells else ""
     return f"{difference}equality within {PERCENT * fact.margin:g} % takes {launches}{unit}{cells}"
 
@@ -250,7 +252,7 @@ def _(fact: OperationVerdicts) -> str:
 @short.register
 def _(fact: OperationVerdicts) -> str:
     """Does not list open sizes if there are several."""
-    open_ranges = [each for each in fact.ranges if each.verdict not in ("faster", "slower", "equivalent")]
+    open_ranges = [each for each in fact.ranges if each.verdict not in (*READ, "equivalent")]
     if sum(len(each.indices) for each in open_ranges) < 2:
         return long(fact)
     decided = [range_text(each, fact) for each in fact.ranges if each not in open_ranges]
@@ -264,7 +266,7 @@ def range_text(each: SizeRange, fact: OperationVerdicts) -> str:
         text = effect_text(fact.readings, each.verdict, each.low, each.high)
     elif each.verdict == "equivalent":
         text = f"within {PERCENT * fact.margin:g} %"
-    elif each.verdict == "undecided" and not each.reason.startswith("no verdict"):
+    elif each.verdict == "undecided" and not each.reason.startswith(NO_VERDICT):
         text = f"undecided: {each.reason}" if each.reason else "undecided"
     else:
         text = each.reason

@@ -46,7 +46,10 @@ from downbeat.text import counted, listed
 
 MAX_EQUAL_LIMITS = 0.01  # limits of a share that differ by more are printed
 MIN_UNASSIGNED = 0.1  # share of the waiting; a larger share with unknown cause is mentioned
-NUMBERS = ("no", "one", "two", "three", "four")
+# Time of the other ranks in other MPI calls, relative to their time between two collectives, from which on it is
+# mentioned. Chosen by hand: below it most of their time is the program's own.
+MIN_IN_MPI = 0.5
+NUMBERS = ("no", "one", "two", "three", "four")  # the number in words, by number
 
 
 def run_or_phase(phase: str) -> str:
@@ -97,7 +100,8 @@ def longer_text(fact: LongerBefore) -> str:
 @long.register
 def _(fact: LongerBefore) -> str:
     inside = ""
-    if fact.inside_s is not None and fact.inside_others_s is not None and fact.inside_others_s >= fact.others_s / 2:
+    least = MIN_IN_MPI * fact.others_s
+    if fact.inside_s is not None and fact.inside_others_s is not None and fact.inside_others_s >= least:
         times = f"{short_time(fact.inside_s)} and {short_time(fact.inside_others_s)}"
         inside = f", {times} of it in other MPI calls"
     return f"{longer_text(fact)}{inside}"
@@ -252,7 +256,8 @@ def _(fact: ModuleAbsent) -> str:
     return f"'{fact.module}' is not here; run downbeat arrivals where it is for the lines of its calls"
 
 
-# errno -> remedy for a recording that cannot grow; {}: its directory.
+# errno -> remedy for a recording that cannot grow; {}: its directory. The 16th is MEMORY_SHARE of
+# preload/src/protected_file.c.
 ROOM = {
     0: "free space in '{}', or raise --records",
     errno.ENOSPC: "free space in '{}'",
