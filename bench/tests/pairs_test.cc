@@ -5,7 +5,9 @@
 #include "rules/suspects.h"
 #include "rules/tournament.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -204,6 +206,24 @@ TEST(Suspects, StayWithinTheirGroup) {
             EXPECT_TRUE(times[1].has(look.link.a) && times[1].has(look.link.b));
         }
     }
+}
+
+TEST(Suspects, ManySecondLooksDoNotDisplaceASlowLinkFromFreshRounds) {
+    const Group large{0, 1024};
+    EXPECT_EQ(max_second_looks(Group{0, 16}), max_confirmed);
+    EXPECT_EQ(max_second_looks(large), 256U);
+    const std::vector<LinkTimes> groups = {LinkTimes(Group{0, 50}), LinkTimes(Group{50, 50})};
+    std::vector<Suspect> suspects;
+    for (int i = 0; i < 60; ++i) {
+        suspects.push_back({i % 2 == 0 ? i % 40 : 50 + i % 40, i % 2 == 0 ? 49 : 99, 1.0 / (1 + i)});
+    }
+    EXPECT_EQ(choose_confirmed(suspects, {58, 3}, groups), (std::vector<std::size_t>{58, 3}));
+    std::vector<std::size_t> chosen(suspects.size());
+    std::iota(chosen.rbegin(), chosen.rend(), std::size_t{0});
+    const std::vector<std::size_t> confirmed = choose_confirmed(suspects, chosen, groups);
+    EXPECT_EQ(confirmed.size(), 2 * max_confirmed);
+    EXPECT_EQ(*std::ranges::max_element(confirmed), 2 * max_confirmed - 1); // the slowest 24 of each group
+    EXPECT_TRUE(choose_confirmed(suspects, {}, groups).empty());
 }
 
 TEST(Suspects, FreshLooksHaveTwoHealthyControlsEach) {

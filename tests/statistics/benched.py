@@ -17,7 +17,7 @@ from downbeat.tables import Floats
 from tests.statistics.machines import LEAF
 
 # Constants of downbeat-bench (bench/src/rules).
-MAX_SUSPECTS, PAIRINGS, FRESH_ROUNDS = 24, 12, 10
+MAX_CONFIRMED, PAIRINGS, FRESH_ROUNDS = 24, 12, 10
 FEW_SCORES, LARGE_RATIO = 16, 1.5
 SECOND_LOOK, FRESH = 2, 3  # values of Looks.passed
 
@@ -97,13 +97,15 @@ class Bench:
     def confirm(self, suspects: list[tuple[int, ...]], times: Floats) -> None:
         """Measures fresh rounds of the suspects that are also slow at a second look."""
         near = peers_of(times)
+        confirmed = 0
         for number, suspect in enumerate(suspects):
             looks = []
             for _ in range(3 if len(suspect) == 1 else 1):
                 a, b = self.ends(suspect)
                 looks.append(self.look(a, b, SECOND_LOOK, 1, number) - np.nanmedian(times[near[a], b]))
-            if np.median(looks) < np.log(FACTOR):
+            if np.median(looks) < np.log(FACTOR) or confirmed == MAX_CONFIRMED:
                 continue
+            confirmed += 1
             for _ in range(2 * PAIRINGS if len(suspect) == 1 else FRESH_ROUNDS):
                 a, b = self.ends(suspect)
                 self.look(a, b, FRESH, 1, number)
@@ -126,7 +128,7 @@ class Bench:
         """Runs the experiment; `of_ranks`: columns of RankStates, NaN if missing."""
         times = self.tournament()
         suspects = self.suspects(times) if len(self.base) >= MIN_NODES else []
-        found, suspects = len(suspects), suspects[:MAX_SUSPECTS]
+        found, suspects = len(suspects), suspects[: max(MAX_CONFIRMED, len(self.base) // 4)]
         self.confirm(suspects, times)
         a, b, passed, role, suspect, ab, ba = (np.array(each) for each in zip(*self.rows, strict=True))
         integers = {"a": a, "b": b, "passed": passed, "role": role, "suspect": suspect}

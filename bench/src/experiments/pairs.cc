@@ -358,10 +358,10 @@ private:
     void confirm() {
         const std::vector<Peers> peers(times_.begin(), times_.end()); // empty except at rank 0, as are the looks
         std::vector<Suspect> &suspects = results_.suspects;
-        for (const Peers &group : peers) {
-            std::vector<Suspect> in_group = group.find_suspects();
+        for (std::size_t i = 0; i < peers.size(); ++i) {
+            std::vector<Suspect> in_group = peers[i].find_suspects();
             results_.suspects_in_groups.push_back(std::ssize(in_group));
-            in_group.resize(std::min(in_group.size(), max_suspects));
+            in_group.resize(std::min(in_group.size(), max_second_looks(groups_.list()[i])));
             suspects.insert(suspects.end(), in_group.begin(), in_group.end());
         }
         std::ranges::stable_sort(suspects, {}, [](const Suspect &suspect) {
@@ -382,7 +382,7 @@ private:
         std::vector<Look> second = choose_looks(true, 1);
         const std::vector<Look> of_links = choose_looks(false, 1);
         second.insert(second.end(), of_links.begin(), of_links.end());
-        chosen = slow_again(second, look(second, PairPass::second_look));
+        chosen = choose_confirmed(suspects, slow_again(second, look(second, PairPass::second_look)), times_);
         const std::vector<Look> batch = choose_looks(true, batch_rounds);
         look(batch, PairPass::fresh);
         const long after_batch = round_;

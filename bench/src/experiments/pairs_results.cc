@@ -86,7 +86,7 @@ Dataset pairs_dataset(const Context &context, const PairsOptions &options, const
              records.seconds_ab);
     data.add({"seconds_ba", "s", "time of a message from rank_b to rank_a, median of the exchanges"}, {"pair"},
              records.seconds_ba);
-    data.add({"suspects_in_group", "", "number of suspects in each group, from group 1; at most 24 are confirmed",
+    data.add({"suspects_in_group", "", "number of suspects in each group, from group 1; at most 24 have fresh rounds",
               FieldType::count},
              {"in_group"}, results.suspects_in_groups);
     if (!results.suspects.empty()) {

@@ -191,4 +191,24 @@ std::vector<std::size_t> slow_again(const std::vector<Look> &looks, const std::v
     return slow;
 }
 
+std::size_t max_second_looks(const Group &group) {
+    return std::max(max_confirmed, static_cast<std::size_t>(group.size) / 4);
+}
+
+std::vector<std::size_t> choose_confirmed(const std::vector<Suspect> &suspects, std::vector<std::size_t> chosen,
+                                          const std::vector<LinkTimes> &groups) {
+    std::ranges::sort(chosen);
+    std::vector<std::size_t> confirmed;
+    for (const LinkTimes &group : groups) {
+        std::size_t in_group = 0;
+        for (const std::size_t index : chosen) {
+            if (group.has(suspects[index].a) && in_group < max_confirmed) {
+                confirmed.push_back(index);
+                ++in_group;
+            }
+        }
+    }
+    return confirmed;
+}
+
 } // namespace bench

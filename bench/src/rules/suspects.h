@@ -59,8 +59,12 @@ constexpr int min_nodes = 4;
 /// The smallest ratio of a time to the time of the peers that makes a suspect.
 constexpr double min_ratio = 1.2;
 
-/// The number of suspects of a group that are confirmed. A group with more suspects is not steady.
-constexpr std::size_t max_suspects = 24;
+/// The number of suspects of a group that have fresh rounds.
+constexpr std::size_t max_confirmed = 24;
+
+/// The number of suspects of a group that have a second look. Among 1,000 nodes, a large value in both passes makes tens
+/// of links suspects, which are not slow again; they must not displace a slow link.
+std::size_t max_second_looks(const Group &group);
 
 /// The purpose of a measurement of a link.
 enum class Role { tournament, suspect, control };
@@ -109,5 +113,10 @@ private:
 /// controls; `seconds` has the time of each look. A suspect without a measured control is not slow again, since nothing
 /// confirms it.
 std::vector<std::size_t> slow_again(const std::vector<Look> &looks, const std::vector<double> &seconds);
+
+/// Returns the first `max_confirmed` of the indices `chosen` in each group, in ascending order. Suspects are ordered:
+/// nodes, then links, the slowest first.
+std::vector<std::size_t> choose_confirmed(const std::vector<Suspect> &suspects, std::vector<std::size_t> chosen,
+                                          const std::vector<LinkTimes> &groups);
 
 } // namespace bench

@@ -55,13 +55,16 @@ def confirmed(suspects: list[Rounds], level: float = FALSE_ALARM) -> Flags:
     """Flags suspects that are slower than their controls, by the sign test and by FACTOR in the median.
 
     Args:
-        suspects: rounds of all suspects of a run, for Holm's correction.
+        suspects: rounds of all suspects of a run. Holm's correction counts those with rounds, since rounds are
+            independent of the choice of suspects.
         level: probability that any sound suspect is flagged.
     """
-    if not suspects:
-        return np.zeros(0, dtype=bool)
-    chances = holm([each.chance for each in suspects])
-    return (chances <= level) & (np.array([each.ratio for each in suspects]) >= math.log(FACTOR))
+    flags = np.zeros(len(suspects), dtype=bool)
+    tested = np.flatnonzero([len(each.times) > 0 for each in suspects])  # the others were not slow at the second look
+    if tested.size:
+        chances = holm([suspects[number].chance for number in tested])
+        flags[tested] = (chances <= level) & np.array([suspects[number].ratio >= math.log(FACTOR) for number in tested])
+    return flags
 
 
 def confirming_power(noise: Floats, spread: Floats, rounds: int, level: float = FALSE_ALARM) -> float:
