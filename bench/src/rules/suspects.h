@@ -62,8 +62,8 @@ constexpr double min_ratio = 1.2;
 /// The number of suspects of a group that have fresh rounds.
 constexpr std::size_t max_confirmed = 24;
 
-/// The number of suspects of a group that have a second look. Among 1,000 nodes, a large value in both passes makes tens
-/// of links suspects, which are not slow again; they must not displace a slow link.
+/// The number of suspects of a group that have a second look. Among 1,000 nodes, a large value in both passes makes
+/// tens of links suspects, which are not slow again; they must not displace a slow link.
 std::size_t max_second_looks(const Group &group);
 
 /// The purpose of a measurement of a link.

@@ -114,7 +114,16 @@ class LinkScores:
 
 
 def link_faults(links: LinkScores, reported: Flags, directed: bool) -> list[Fault]:
-    """Makes the faults of slow links, the slowest first; both directions of a link are one fault if both are slow."""
+    """Makes the faults of slow links, the slowest first; both directions of a link are one fault if both are slow.
+
+    Args:
+        links: the scores of links, a row for each link or direction.
+        reported: links that are slow, shape (links,).
+        directed: the scores are of directions.
+
+    Returns:
+        A fault for each slow link.
+    """
     faults = []
     slow, values = links.slow(), links.values
     for a, b in np.argwhere(reported):
