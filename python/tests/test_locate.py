@@ -243,7 +243,8 @@ def test_a_live_file_of_groups(tmp_path: Path) -> None:
     faulty = write_pairs(tmp_path / "slow.nc", *groups_of(sound[0], second))
     record = located(faulty, "--fail-on", "slow", status=3)
     (node,), (links,) = facts(record, "slow_node"), facts(record, "slow_links")
-    assert (node["setting"], node["node"]["ends"]) == ("group 2 of 2", ["host29"])
+    assert node["node"]["ends"] == ["host29"]
+    assert node["setting"].startswith("group 2")
     assert [link["ends"] for link in links["links"]] == [["host27", "host35"]]
     assert facts(record, "nothing_slow")[0]["nodes"] == 24
     changed = located(faulty, "--baseline", tmp_path / "sound.nc")

@@ -128,7 +128,7 @@ def test_locate_names_a_planted_fault_in_the_second_group(
     groups = read_pair_file(tmp_path / "pairs.nc")
     assert [len(group.names) for group in groups] == [16, 15]
     accused = [(each.times.setting, fact) for each in find_live(groups) for fact in each.accused]
-    assert all(setting == "group 2 of 2" for setting, _ in accused)
+    assert all(setting.startswith("group 2") for setting, _ in accused)
     nodes = [fact.node.ends for _, fact in accused if isinstance(fact, SlowNode)]
     links = [link.ends for _, fact in accused if isinstance(fact, SlowLinks) for link in fact.links]
     assert nodes + links == named
