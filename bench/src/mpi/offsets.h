@@ -17,7 +17,8 @@
 
 namespace bench {
 
-/// Completes the request: polls, yields the processor, then sleeps between polls for up to 1 ms.
+/// Completes the request: polls, yields the processor, then sleeps between polls for up to 1 ms. In a simulation,
+/// where waiting takes no processor, it is MPI_Wait.
 void wait_quietly(MPI_Request *request);
 
 /// Collective. MPI_Barrier, waiting quietly.

@@ -139,7 +139,7 @@ constexpr int usable_bits = std::is_integral_v<N>
 /// The largest integer with these bits.
 template <typename N> constexpr std::uint64_t largest = (std::uint64_t{1} << usable_bits<N>)-1;
 
-/// A random number; for signed types from -largest / 2 to largest / 2.
+/// A random number; for signed types from -largest / 2 to largest / 2 + 1.
 template <typename N> N any_number(const Draw &draw) {
     const auto number = static_cast<std::int64_t>(draw.bits() & largest<N>);
     return static_cast<N>(std::is_signed_v<N> ? number - static_cast<std::int64_t>(largest<N> / 2) : number);

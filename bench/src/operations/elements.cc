@@ -37,7 +37,7 @@ MPI_Datatype make_vector_type() {
     return resized;
 }
 
-/// The MPI datatype of C++ type T.
+/// An MPI datatype by its name.
 struct MpiType {
     const char *name;
     MPI_Datatype type;      // MPI_DATATYPE_NULL: created by `make`

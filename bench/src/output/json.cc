@@ -123,7 +123,7 @@ private:
 
 Format formats::json() {
     return {.name = "json",
-            .description = "JSON lines: the context, one object per cell, the end; .json",
+            .description = "JSON lines: the context, one object per cell or other row, the end; .json",
             .suffix = ".json",
             .on_stdout = true,
             .shows_warnings = true,

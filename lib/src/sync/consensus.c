@@ -92,11 +92,11 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
                       struct db_opinion *result) {
     struct db_uncertainty edges = {0};
     struct db_uncertainty prior = {0};
-    double remaining = 1.0 - 2.0 / count; /* share of a comparison's noise that the mean does not remove */
-    double rate = 0.0;                    /* weighted sum of rates */
-    double sum = 0.0;                     /* of all weights */
-    double squares = 0.0;                 /* sum of squared weights times the prior variance of the rate */
-    double partners = 0.0;                /* sum of the partners' weights */
+    double removed = 1.0 - 2.0 / count; /* share of a comparison's noise that the mean removes (consensus.h) */
+    double rate = 0.0;                  /* weighted sum of rates */
+    double sum = 0.0;                   /* of all weights */
+    double squares = 0.0;               /* sum of squared weights times the prior variance of the rate */
+    double partners = 0.0;              /* sum of the partners' weights */
     for (int i = 0; i <= count; ++i) {
         const struct db_uncertainty *partner_prior = &weighing->priors[i];
         /* Inverse variance: an oscillator whose rate is still unknown hardly counts. */
@@ -115,8 +115,8 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
         const struct db_uncertainty *noise = &opinions[i].noise;
         partners += weight;
         edges.offset += weight * (edge->offset - noise->offset);
-        edges.cross += weight * (edge->cross - remaining * noise->cross);
-        edges.rate += weight * (edge->rate - remaining * noise->rate);
+        edges.cross += weight * (edge->cross - removed * noise->cross);
+        edges.rate += weight * (edge->rate - removed * noise->rate);
         edges.walk += weight * edge->walk;
     }
     result->map.ns_per_tick = rate / sum;

@@ -17,10 +17,10 @@ struct db_opinion {
     double variance_ns2;         /* variance of that process's comparisons around their mean; 0: none yet */
 };
 
-/* Computes the weighted mean of opinions[0], the process's own, and of `count` partners' opinions, at the time of
- * opinions[0]. Weights are Tukey's biweight (outliers have weight 0) over the variance. Sets `residuals_ns` to the
- * distance of each partner from the mean. The bound of the mean is the smallest value over all opinions of: bound +
- * distance from the mean. Error model: the noise of a comparison, path asymmetry included, is independent; both
+/* Computes the weighted mean of opinions[0], the process's own, and of `count` partners' opinions, four or more, at
+ * the time of opinions[0]. Weights are Tukey's biweight (outliers have weight 0) over the variance. Sets `residuals_ns`
+ * to the distance of each partner from the mean. The bound of the mean is the smallest value over all opinions of:
+ * bound + distance from the mean. Error model: the noise of a comparison, path asymmetry included, is independent; both
  * partners average over d comparisons each, so the difference of their two means has 2/d of the variance of a
  * comparison. Errors of the oscillators are common to all comparisons. Of the prior errors, half of the variance is
  * process 0's and common to all opinions, half is independent. */

@@ -101,10 +101,10 @@ def word_list(key: str, value: object, _base: Path = HERE) -> str:
 
 
 def with_absolute_files(patterns: str, base: Path) -> str:
-    """Arrival patterns with absolute file paths, because each launch runs in its own directory.
+    """Makes file paths in the value of an option absolute, because each launch runs in its own directory.
 
     Args:
-        patterns: in the syntax of downbeat-bench, e.g. `one_late,trace(file=arrivals.txt)`.
+        patterns: values in the syntax of downbeat-bench, e.g. arrival patterns: `one_late,trace(file=arrivals.txt)`.
         base: directory of relative paths.
     """
     return re.sub(r"(\bfile=)([^,)]+)", lambda match: match[1] + str(base.absolute() / match[2]), patterns)
