@@ -19,8 +19,8 @@ from downbeat.output.facts import Fact
 from downbeat.output.facts.locate import FailedPairs, NothingSlow, NotSteady, SlowLinks, TooFewNodes
 from downbeat.output.fields import Field
 from downbeat.output.records import table_rows
+from downbeat.output.words.locate import found_of_100
 from downbeat.statistics.faults import FACTOR
-from downbeat.text import PERCENT
 
 MAX_SLOW = 40  # rows of the table of the slowest pairs
 SCHEMA_VERSION = 1  # of the JSON record
@@ -93,7 +93,7 @@ def settings_table(findings: Sequence[Findings]) -> pd.DataFrame:
                 "steady": "no" if setting.unsteady else "yes",
                 "node_power": setting.located.node_power,
                 "link_power": setting.located.link_power,
-                "power": f"{PERCENT * setting.located.node_power:.0f}, {PERCENT * setting.located.link_power:.0f}",
+                "power": f"{found_of_100(setting.located.node_power)}, {found_of_100(setting.located.link_power)}",
             }
             for setting in findings
         ]

@@ -74,11 +74,16 @@ def certainty_text(certainty: Certainty) -> str:
     return f"False alarm probability {100 * certainty.false_alarm:.2g} %; {power_text(certainty)}."
 
 
+def found_of_100(power: float) -> str:
+    """Words a power as the number found of 100, rounded down, so that it is not exaggerated; "-" if unknown."""
+    return "-" if math.isnan(power) else str(math.floor(100 * power))
+
+
 def power_text(certainty: Certainty) -> str:
     """Words the power: the share of planted slowdowns that would have been found."""
     if math.isnan(certainty.power):
         return f"{certainty.nodes} nodes are too few to state what would have been found"
-    return f"would have found {certainty.planted:g} times in {int(100 * certainty.power)} of 100"
+    return f"would have found {certainty.planted:g} times in {found_of_100(certainty.power)} of 100"
 
 
 @long.register
@@ -135,7 +140,7 @@ def _(fact: NothingSlow) -> str:
     )
     if math.isnan(fact.of_nodes.power):
         return f"{sound}{power_text(fact.of_nodes)}."
-    nodes, links = int(100 * fact.of_nodes.power), int(100 * fact.of_links.power)
+    nodes, links = found_of_100(fact.of_nodes.power), found_of_100(fact.of_links.power)
     return f"{sound}Would have found {fact.of_nodes.planted:g} times at {nodes} of 100 nodes and {links} of 100 links."
 
 
