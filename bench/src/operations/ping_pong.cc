@@ -32,7 +32,7 @@ public:
         }
     }
 
-    long weight() const override { return 2; }
+    long weight() const override { return 2; } // messages one after another; times are divided by their number
     std::vector<std::size_t> timed_ranks() const override { return {static_cast<std::size_t>(first_)}; }
 
     std::optional<Validation> validate() override {

@@ -84,7 +84,7 @@ public:
     }
 
     void row(const Rows &rows) override {
-        if (rows.partial) {
+        if (rows.partial) { // only netCDF writes such rows (sink.h)
             return;
         }
         const std::vector<std::string> &along = described_->variables[rows.columns.front().first].dimensions;

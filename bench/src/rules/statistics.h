@@ -112,7 +112,7 @@ template <typename Item> void shuffle(std::vector<Item> &items, std::mt19937_64 
 /// A measurement of round trips in batches. A batch is long compared to reading the clock and short compared to
 /// interruptions.
 struct RoundTripBatches {
-    int batches;                   // number of batches that are measured, after one to warm up
+    int batches;                   // number of batches that are measured, at least 4, after one to warm up
     int per_batch;                 // round trips of a batch
     double longest;                // no batch begins later than this after the start of the measurement, s
     std::function<bool()> batch;   // makes the round trips of a batch; false: the partner did not answer

@@ -1,6 +1,7 @@
-// Suspects: nodes and links that seem slow in the tournament of a group (tournament.h), and the further looks at them.
-// `downbeat-bench pairs` looks at each suspect again, together with controls, which are links of its peers; `downbeat
-// locate` decides by these looks. The peers of a node are its nearest nodes by the measured times.
+// Suspects: nodes and links that seem slow in both passes of the tournament of a group (tournament.h), and the further
+// looks at them. `downbeat-bench pairs` measures each suspect again, together with controls, which are links of its
+// peers: once (the second look), and if it is slow again in several fresh rounds, by which `downbeat locate` decides.
+// The peers of a node are its nearest nodes by the measured times.
 #pragma once
 
 #include "rules/tournament.h"

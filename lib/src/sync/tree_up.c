@@ -115,6 +115,7 @@ static int spread(const struct tree *tree, struct db_clock_map *map) {
             tree->above[i] = db_map_compose(&tree->above[i], &root);
     }
     struct db_clock_map model;
+    /* On rank 0 `below` and `above` are one array: a map for each rank. */
     DB_TRY(db_scatter(&group->channel, (const int64_t *)tree->below, (int64_t *)&model, MODEL_WORDS));
     if (group->rank > 0)
         db_sync_adopt(group, &model, map);

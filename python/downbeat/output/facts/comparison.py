@@ -43,7 +43,7 @@ class Conclusion(Fact):
         low: lower end of the interval of the ratio.
         high: upper end of the interval.
         sessions: number of sessions in the history that B is compared with; 0 without a history.
-        is_rate: whether a larger value of the metric is faster.
+        is_rate: whether a larger value of the metric is faster. Neither: the metric is a pure number, e.g. a share.
     """
 
     a: str
