@@ -504,19 +504,22 @@ ParsedWork parse(int argc, char **argv, int ranks) {
     line.flag("--alone", options.alone, "one pair after another, not all pairs of a round at once; for few nodes");
     line.flag("--ranks", options.ranks,
               "all ranks take part, not the first of each node; so it is where all ranks share a host");
+    std::optional<int> group;
     line.number(
-        "--group", "NODES", options.group, min_nodes, max_group,
+        "--group", "NODES", group, min_nodes, max_group,
         fmt::format("nodes are paired within groups of at most NODES consecutive nodes [default: one group; of more "
                     "than {} nodes, groups of {}]",
                     max_group, default_group));
     common.declare(line, "seed for the partners of suspects");
-    line.footer("Groups of n nodes take 2 (n - 1) rounds, all groups at once, and up to 80 for each\n"
-                "suspect of a group. In a round each node sends (exchanges + 1) messages of --size\n"
-                "bytes. Rank 0 keeps 80 bytes for each pair and pass, and 16 for each pair: 92 MB for\n"
-                "1,024 nodes, 0.9 GB for 10,000 in groups of 1,000.");
+    line.footer("Groups of n nodes take 2 (n - 1) rounds, all groups at once, 3 for each suspect of a\n"
+                "group, and up to 72 for each that is slow again. In a round each node sends\n"
+                "(exchanges + 1) messages of --size bytes. Rank 0 keeps 80 bytes for each pair and\n"
+                "pass, and 16 for each pair: 92 MB for 1,024 nodes, 0.9 GB for 10,000 in groups of\n"
+                "1,000.");
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
+    options.group = group.value_or(options.group);
     if (ranks < 2) {
         parse_pairs("0:1", ranks); // refuses
     }
