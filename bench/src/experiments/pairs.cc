@@ -511,11 +511,11 @@ ParsedWork parse(int argc, char **argv, int ranks) {
                     "than {} nodes, groups of {}]",
                     max_group, default_group));
     common.declare(line, "seed for the partners of suspects");
-    line.footer("Groups of n nodes take 2 (n - 1) rounds, all groups at once, 3 for each suspect of a\n"
-                "group, and up to 72 for each that is slow again. In a round each node sends\n"
-                "(exchanges + 1) messages of --size bytes. Rank 0 keeps 80 bytes for each pair and\n"
-                "pass, and 16 for each pair: 92 MB for 1,024 nodes, 0.9 GB for 10,000 in groups of\n"
-                "1,000.");
+    line.footer("Groups of n nodes take 2 (n - 1) rounds, all groups at once, 3 for each suspect\n"
+                "of a group, and up to 72 for each that is slow again. In a round each node\n"
+                "sends (exchanges + 1) messages of --size bytes. Rank 0 keeps 80 bytes for each\n"
+                "pair and pass, and 16 for each pair: 92 MB for 1,024 nodes, 0.9 GB for 10,000\n"
+                "in groups of 1,000.");
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }

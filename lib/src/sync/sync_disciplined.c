@@ -345,7 +345,7 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 const struct db_sync_type db_sync_disciplined = {
     .component = {DB_DESCRIBED("disciplined",
                                "wide tree from process 0 down; every process keeps the offsets to its "
-                               "reference, rate and offset follow from all of them",
+                               "reference and computes rate and offset from all of them",
                                "", parameters),
                   .check = check},
     .expecting = 1,
