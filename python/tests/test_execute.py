@@ -475,7 +475,7 @@ def test_rounds_are_spread_and_launches_within_one_are_not(tmp_path: Path, where
     launches = sorted(open_experiment(where).launches, key=lambda one: str(one.record["started"]))
     begun = [datetime.fromisoformat(str(one.record["started"])).timestamp() for one in launches]
     assert [one.number for one in launches] == [1, 1, 2, 2]
-    assert begun[2] - begun[0] >= interval
+    assert begun[2] - begun[0] >= interval - 0.1  # the run waits by the monotonic clock, and records the wall clock
     assert watcher.waited <= 1  # between rounds alone
     # It may change, and a long wait can be interrupted.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
