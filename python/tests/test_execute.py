@@ -471,11 +471,12 @@ def test_rounds_are_spread_and_launches_within_one_are_not(tmp_path: Path, where
     first, second = FakeBench(tmp_path / "a"), FakeBench(tmp_path / "b")
     interval, watcher = 2.5, Waiting()
     plan = plan_with(first.library("a"), second.library("b"), launches=2, interval=interval)
+    before_first_round = time.time()  # a launch is recorded as started only after its round began
     execute(plan, where, watcher)
     launches = sorted(open_experiment(where).launches, key=lambda one: str(one.record["started"]))
     begun = [datetime.fromisoformat(str(one.record["started"])).timestamp() for one in launches]
     assert [one.number for one in launches] == [1, 1, 2, 2]
-    assert begun[2] - begun[0] >= interval - 0.1  # the run waits by the monotonic clock, and records the wall clock
+    assert begun[2] - before_first_round >= interval
     assert watcher.waited <= 1  # between rounds alone
     # It may change, and a long wait can be interrupted.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from downbeat.statistics.fault_search import locate
 from downbeat.statistics.faults import Located
+from downbeat.statistics.fresh import Rounds, confirmed
 from downbeat.statistics.node_faults import shuffled_chance
 from downbeat.tables import Floats
 
@@ -114,3 +115,12 @@ def test_the_bound_of_a_shuffle_holds() -> None:
     for count in (6, 8, 9):
         bound = shuffled_chance(np.array([count / 15]), np.array([15]), generating)[0]
         assert np.mean(draws >= count / 15 - 1e-9) <= bound <= 1
+
+
+def test_suspects_without_fresh_rounds_do_not_hide_a_confirmed_one() -> None:
+    slow = Rounds(np.full(10, np.log(1.5)), np.zeros((10, 2)))
+    sound = Rounds(np.zeros(10), np.full((10, 2), 0.1))
+    not_slow_again = Rounds(np.zeros(0), np.zeros((0, 2)))
+    assert confirmed([*[not_slow_again] * 1000, sound, slow]).tolist() == [False] * 1001 + [True]
+    assert not confirmed([not_slow_again]).any()
+    assert confirmed([slow] * 600).sum() == 0  # Holm counts all that have rounds: 600 / 3**10 exceeds 1 %
